@@ -116,10 +116,7 @@ export function quote(name: string): string {
 
 function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
   const name = quote(column.name)
-  if (column.increment) {
-    const { incrementType } = dialect
-    return `${name} ${isKey ? incrementType : incrementType.replace(' primary key', '')}`
-  }
+  if (column.increment) return dialect.incrementColumn(name, isKey)
   const key = isKey ? ' primary key' : ''
   const preset = column.preset === undefined ? '' : ` default ${column.preset}`
   const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`

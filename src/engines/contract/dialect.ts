@@ -243,8 +243,13 @@ export interface Dialect {
    * @returns the class of the values in such columns; `undefined` for types that records never use
    */
   classOf(type: string): ValueClass | undefined
-  /** The type of a key with generated numbers. */
-  readonly incrementType: string
+  /**
+   * The definition of a column with generated numbers, which end at the largest safe integer.
+   *
+   * @param name quoted
+   * @param isKey whether the column is the whole primary key
+   */
+  incrementColumn(name: string, isKey: boolean): string
   /** Converts a checked property value, never null, to a driver value; undefined if they are equal. */
   encoder(column: Column): ((value: unknown) => unknown) | undefined
   /**

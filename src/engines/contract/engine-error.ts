@@ -14,6 +14,8 @@ export type EngineErrorKind =
   | 'overflow'
   /** JSON contains a value that GraphQL cannot represent: see json-sql.ts. */
   | 'inexpressible'
+  /** The next generated key would exceed the largest key. */
+  | 'keysExhausted'
   /** Two transactions conflict. This one may run again from its beginning. */
   | 'conflict'
   /** The database is locked, full, read-only or unreachable. A later attempt may succeed. */

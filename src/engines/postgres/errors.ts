@@ -44,6 +44,7 @@ const exact: Readonly<Record<string, EngineErrorKind>> = {
   '23P01': 'exclusion',
   '23503': 'reference',
   '23001': 'reference',
+  '2200H': 'keysExhausted',
   // `read_only_sql_transaction`: a replica took over, or the disk is protected.
   '25006': 'unavailable',
   '40001': 'conflict',

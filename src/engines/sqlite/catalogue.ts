@@ -208,7 +208,7 @@ function readPreset(text: string): string {
   return /^[\w]+ *\(/.test(text) ? `(${text})` : text
 }
 
-/** Reads checks from the SQL of the table. */
+/** Reads checks from the SQL of the table. The limit of generated keys has no quotes, so that it is not among them. */
 function readChecks(sql: string): [name: string, condition: string][] {
   return [...sql.matchAll(/\bconstraint\s+"((?:[^"]|"")+)"\s+check\s*\(/gi)].map((match) => {
     const start = match.index + match[0].length

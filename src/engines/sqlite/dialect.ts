@@ -14,6 +14,7 @@ import {
 import { sqliteSearch } from './search.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
+import { keyLimitName } from './errors.js'
 import { decimals } from './functions.js'
 import { sqliteClassOf } from './conversions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
@@ -89,7 +90,8 @@ export const sqliteDialect: Dialect = {
   },
   classOf: sqliteClassOf,
   // `autoincrement` never reuses the id of a deleted row.
-  incrementType: 'integer primary key autoincrement',
+  incrementColumn: (name) =>
+    `${name} integer primary key autoincrement constraint ${keyLimitName} check (${name} <= ${Number.MAX_SAFE_INTEGER})`,
   encoder: ({ isBoolean, storage, field: { entry } }) => {
     if (isBoolean) return (value) => (value === true ? 1 : 0)
     if (storage === 'wide') return (value) => BigInt(value as string)

@@ -11,7 +11,9 @@ export function convertSqliteError(error: unknown): unknown {
   }
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
-  const kind = kindsByMessage[message] ?? kindOf(result)
+  const kind = message.endsWith(`: ${keyLimitName}`)
+    ? 'keysExhausted'
+    : (kindsByMessage[message] ?? kindOf(result))
   const messageDetails =
     // SQLite also reports a restricted deletion as a trigger error.
     result === triggerResult && kindsByMessage[message] === undefined
@@ -98,6 +100,9 @@ function primary(result: number): number {
 function kindOf(result: number): EngineErrorKind {
   return kinds[result] ?? kinds[primary(result)] ?? 'other'
 }
+
+/** The name of the check that generated keys do not exceed the largest safe integer. */
+export const keyLimitName = 'filigree_key_limit'
 
 /** Errors whose result code is too general, such as errors of triggers. */
 const kindsByMessage: Readonly<Record<string, EngineErrorKind>> = {

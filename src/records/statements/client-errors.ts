@@ -51,6 +51,8 @@ export function toClientError(
         : toReferenceError(table, error, broken)
     case 'value':
       return toValueError(table, error)
+    case 'keysExhausted':
+      return noKeysLeft(table, error)
     default:
       return toUnavailable(error)
   }
@@ -96,6 +98,11 @@ function toValueError(table: Table, engineError: EngineError): HttpError {
     .filter(({ field }) => !field.hidden)
     .map(({ property }) => property)
   return valueError(paths, engineError)
+}
+
+function noKeysLeft({ name, type }: Table, cause: EngineError): HttpError {
+  const message = `${type.name}: no keys are left, because generated keys end at ${Number.MAX_SAFE_INTEGER}. Set the key counter of the table ${name} to a free number, or use UUID keys.`
+  return new HttpError(507, message, { code: 'KEYS_EXHAUSTED', cause })
 }
 
 function valueError(paths: readonly string[], engineError: EngineError): HttpError {

@@ -1,6 +1,6 @@
 -- Table ticket is missing.
 create table "ticket" (
-  "id" integer primary key autoincrement,
+  "id" integer primary key autoincrement constraint filigree_key_limit check ("id" <= 9007199254740991),
   "title" text not null constraint "ticket_title_check_7a52321c" check (length("title") <= 200),
   "done" integer_boolean not null default 0,
   "account_id" integer not null,
@@ -13,7 +13,7 @@ create index "ticket_account_id_index" on "ticket" ("account_id", "id");
 
 -- Table account is missing.
 create table "account" (
-  "id" integer primary key autoincrement,
+  "id" integer primary key autoincrement constraint filigree_key_limit check ("id" <= 9007199254740991),
   "name" text not null constraint "account_name_check_916b238f" check (length("name") <= 80),
   "password_hash" text not null,
   "is_admin" integer_boolean not null default 0
