@@ -44,6 +44,21 @@ export function parseJson(text: string): unknown {
   return value
 }
 
+/**
+ * Parses JSON of unknown origin, such as a cursor.
+ *
+ * @param parse a parser that throws a `SyntaxError`
+ * @returns `undefined` for text that is not JSON
+ */
+export function tryParseJson(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
 /** Numbers with fewer digits and smaller exponents are always exact. For most texts, no further test is needed. */
 const mayBeInexact = /[\d.]{16}|\d[eE][-+]?\d{3}/
 

@@ -49,6 +49,8 @@ export interface GenerateContext {
    * @throws {Error} if the instance has no database
    */
   readonly database: () => Database
+  /** As `database`, also for a schema that is built without a database. */
+  readonly findDatabase: () => Database | undefined
   /** Whether records get subscriptions. */
   readonly subscriptions: boolean
   /**

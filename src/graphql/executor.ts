@@ -32,7 +32,7 @@ import type { FieldGroups } from './collect-fields.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, excessCost, Operations, Refusal } from './operations.js'
-import { resolveKey, runRoots } from './run-roots.js'
+import { resolveKey, type RunInput, runRoots } from './run-roots.js'
 
 /** The access rules of root fields that have no rule of their own. */
 export interface DefaultAccess {
@@ -64,6 +64,8 @@ export interface ExecutorOptions {
    * Runs a resolver so that its writes stop when the time limit of the request is over. Undefined without a database.
    */
   readonly runWithin?: Database['runForRequest'] | undefined
+  /** Default: the field fails. */
+  readonly onPlanningFailure?: RunInput['onPlanningFailure'] | undefined
 }
 
 type OperationType = Operation['node']['operation']
@@ -83,6 +85,7 @@ export class Executor {
   readonly #owner: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
   readonly #runWithin: ExecutorOptions['runWithin']
+  readonly #onPlanningFailure: RunInput['onPlanningFailure']
   /** Cached root fields that require a check of the caller. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
@@ -97,6 +100,7 @@ export class Executor {
     this.#owner = options.owner
     this.#onRun = options.onRun
     this.#runWithin = options.runWithin
+    this.#onPlanningFailure = options.onPlanningFailure ?? (() => false)
     this.built = built
     this.#streams = streams
     this.#limits = limits
@@ -131,7 +135,7 @@ export class Executor {
     const coerced = this.#coerce(operation, variables)
     return (
       isVariables(coerced) &&
-      operation.roots(coerced.variables).every(({ plan }) => plan !== undefined)
+      operation.roots(coerced.variables).every(({ plan }) => plan.kind === 'plan')
     )
   }
 
@@ -263,7 +267,7 @@ export class Executor {
     if (!isVariables(coerced)) return coerced
     if (!operation.canPlan) return this.#runResolvers(operation, variables, context)
     const roots = operation.roots(coerced.variables)
-    if (roots.every(({ plan }) => plan === undefined)) {
+    if (roots.every(({ plan }) => plan.kind === 'unplannable')) {
       return this.#runResolvers(operation, variables, context)
     }
     const { schema } = this.built
@@ -273,9 +277,10 @@ export class Executor {
       rawVariables: variables,
       variables: coerced.variables,
       context,
+      onPlanningFailure: this.#onPlanningFailure,
     }
     const run = (): MaybePromise<Outcome> => runRoots(roots, input)
-    return roots.some(({ plan }) => plan === undefined)
+    return roots.some(({ plan }) => plan.kind === 'unplannable')
       ? this.#runWithinRequestTime(operation, context, run)
       : run()
   }

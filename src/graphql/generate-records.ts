@@ -148,8 +148,8 @@ function describeInputs(
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
-  const { problems, database, listMax, maxEvents, now } = context
-  const services: RecordServices = { database, listMax, maxEvents, now }
+  const { problems, database, findDatabase, listMax, maxEvents, now } = context
+  const services: RecordServices = { database, findDatabase, listMax, maxEvents, now }
   // Records that a package adds to records of the application are not exposed.
   const tables = readTables(classes, problems, false)
   const { only } = context

@@ -125,8 +125,9 @@ function refuseOtherTypes({ incoming }: ServerRequest): void {
 export function queryParts({ query }: ServerRequest): Record<string, unknown> | undefined {
   try {
     return readQueryParts(query)
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof HttpError) return undefined
+    throw error
   }
 }
 
@@ -153,8 +154,9 @@ export function isSubscription(graphql: GraphQL, body: unknown): boolean {
     if (operation instanceof Refusal) return false
     const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true
     return isLive || operation.kind === 'subscription'
-  } catch {
-    return false
+  } catch (error) {
+    if (error instanceof HttpError) return false
+    throw error
   }
 }
 

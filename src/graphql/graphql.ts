@@ -1,6 +1,8 @@
 /**
  * The class `GraphQL`: a schema with its options, run by the program or at HTTP routes. Source: public API, GraphQL.
  */
+import { hideShapes } from '../core/secrets.js'
+import { clip } from '../core/text.js'
 import { Clock } from '../core/time.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -38,7 +40,8 @@ import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
 import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
-import { Refusal } from './operations.js'
+import { type Operation, Refusal } from './operations.js'
+import type { PlanningFailure } from './planner-contract.js'
 import { generateRecords } from './generate-records.js'
 import { Schema, type BuildSchema } from './schema.js'
 
@@ -145,10 +148,11 @@ export class GraphQL {
       const { listMax } = this.limits
       const { subscriptions = true, relay = false } = options
       const database = this.#database
+      const findDatabase = (): Database | undefined => this.#boundDatabase
       const maxEvents = (): number => this.#host?.events ?? defaultBounds.events
       const now = (): number => this.#host?.clock?.now() ?? Date.now()
       const only = this.#only
-      const services = { database, listMax, maxEvents, now, problems, added }
+      const services = { database, findDatabase, listMax, maxEvents, now, problems, added }
       const context = { ...services, subscriptions, relay, only }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
@@ -330,7 +334,7 @@ export class GraphQL {
   get entryOptions(): EntryOptions {
     const { log, maskErrors } = this.#options
     this.#entryOptions ??= Object.freeze({
-      mask: maskErrors ?? this.#host?.production ?? isProduction(),
+      mask: maskErrors ?? this.#isProduction,
       log: log ?? this.#host?.log ?? silentLog,
     })
     return this.#entryOptions
@@ -358,8 +362,21 @@ export class GraphQL {
       owner: this,
       onRun: createReplicaPolicy(database),
       runWithin: database?.runForRequest.bind(database),
+      onPlanningFailure: (failure, operation) => this.#logPlanningFailure(failure, operation),
     })
     return this.#executor
+  }
+
+  get #isProduction(): boolean {
+    return this.#host?.production ?? isProduction()
+  }
+
+  /** Elsewhere than in production the field fails, so that tests find the mistake. */
+  #logPlanningFailure({ cause }: PlanningFailure, { node }: Operation): boolean {
+    const query = hideShapes(clip(graphqlLibrary().print(node)))
+    const message = 'GraphQL: the planner failed, so resolvers run the query, which is slower'
+    this.entryOptions.log.error({ err: cause, query }, message)
+    return this.#isProduction
   }
 
   documents(): PersistedDocuments {

@@ -20,7 +20,7 @@ import { graphqlCodes, withoutSuggestion } from './errors.js'
 import { type FieldCosts, excessIntrospection, measureOperation, type Measure } from './measure.js'
 import { type GraphqlLimits, overLimit, readDocument } from './limits.js'
 import { mergeableFieldsRule } from './mergeable-fields.js'
-import type { Planner, RootPlan } from './planner-contract.js'
+import { type Planner, type RootPlan, unplannable, type Unplannable } from './planner-contract.js'
 import { collectFields, conditionNames, type FieldGroups } from './collect-fields.js'
 import { compileVariables, type VariableReader } from './variables.js'
 
@@ -31,8 +31,8 @@ export interface RootField {
   readonly nodes: readonly [FieldNode, ...FieldNode[]]
   /** If a required field is null, `data` is null. */
   readonly required: boolean
-  /** Undefined if graphql-js runs the field. */
-  readonly plan: RootPlan | undefined
+  /** The plan, or why graphql-js runs the field. */
+  readonly plan: RootPlan | Unplannable
 }
 
 interface OperationParts {
@@ -48,6 +48,8 @@ interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'usesDatab
   /** The version of the table sizes that it was measured with. */
   readonly version: number
 }
+
+const unplannedField = unplannable('graphql-js resolves the field.')
 
 /** The maximum number of condition combinations whose root fields are cached. */
 const maxCombinations = 32
@@ -164,7 +166,10 @@ export class Operation {
     const kind = this.node.operation
     return [...this.#collectRoots(conditions)].map(([key, nodes]) => {
       const field = this.definition(nodes[0])
-      const plan = field && planner?.plan({ kind, field, nodes, fragments, conditions })
+      const plan =
+        field === undefined || planner === undefined
+          ? unplannedField
+          : planner.plan({ kind, field, nodes, fragments, conditions })
       return { key, nodes, plan, required: field === undefined || isNonNullType(field.type) }
     })
   }

@@ -5,6 +5,8 @@
  */
 import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
 import type { MaybePromise } from '../core/maybe-promise.js'
+import { HttpError } from '../errors/http-error.js'
+import { graphqlLibrary } from './library.js'
 
 /** A root field of a validated operation, for one combination of the values of `@skip` and `@include`. */
 export interface PlanRequest {
@@ -21,23 +23,55 @@ export interface PlanRequest {
   readonly conditions: Readonly<Record<string, boolean>>
 }
 
+/** Why graphql-js and the resolvers run a root field, in place of one statement. */
+export interface Unplannable {
+  readonly kind: 'unplannable'
+  /** For developers: `Product.margin has a resolver.` */
+  readonly reason: string
+}
+
+export function unplannable(reason: string): Unplannable {
+  return { kind: 'unplannable', reason }
+}
+
+/** @param value the result of a function that plans something, or the reason why it cannot */
+export function isUnplannable(value: unknown): value is Unplannable {
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'unplannable'
+  )
+}
+
+/** A mistake of the planner. Nothing has run yet, so resolvers can still run the field. */
+export class PlanningFailure extends Error {
+  constructor(cause: unknown) {
+    super('The planner of GraphQL failed.', { cause })
+  }
+}
+
+/** Whether an error refuses the arguments or the access of a client. Every other error is a mistake of the program. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof HttpError || error instanceof graphqlLibrary().GraphQLError
+}
+
 /** A compiled root field. Cached with the document. May run many times at the same time. */
 export interface RootPlan {
+  readonly kind: 'plan'
   /**
    * Returns the field's value as JSON text, such as `[{"id":"1"}]` or `null`. Synchronous if the database is.
    *
-   * `undefined` lets graphql-js and the resolvers run this field instead: before any statement has run, or for a value
-   * that the statement cannot represent, such as an Int beyond 32 bits. After a write it must not return `undefined`.
+   * `Unplannable` lets graphql-js and the resolvers run this field instead: before any statement has run, or for a value
+   * that the statement cannot represent, such as an Int beyond 32 bits. After a write it must not return `Unplannable`.
    *
    * @param context the context of `execute`
    * @param variables coerced, with defaults
    * @throws {GraphQLError | HttpError} to make the field null, with an error at its response key. Any other error is
    * logged and may be hidden from the client.
+   * @throws {PlanningFailure} before any statement has run
    */
   run(
     context: unknown,
     variables: Readonly<Record<string, unknown>>,
-  ): MaybePromise<string | undefined>
+  ): MaybePromise<string | Unplannable>
 }
 
 /** A mutation whose statements can be sent in one batch with other mutations. They still run one after the other. */
@@ -52,11 +86,12 @@ export interface BatchablePlan extends RootPlan {
    * Reads the arguments of a run.
    *
    * @returns the function to call in the batch; `undefined` if the mutation must run alone, by `run`
+   * @throws {GraphQLError | HttpError} as `run`
    */
   prepare(
     context: unknown,
     variables: Readonly<Record<string, unknown>>,
-  ): (() => MaybePromise<string | undefined>) | undefined
+  ): (() => MaybePromise<string>) | undefined
 }
 
 export interface MutationBatch {
@@ -65,11 +100,10 @@ export interface MutationBatch {
   end(): void
 }
 
-export function isBatchable(plan: RootPlan | undefined): plan is BatchablePlan {
-  return plan !== undefined && 'openBatch' in plan
+export function isBatchable(plan: RootPlan | Unplannable): plan is BatchablePlan {
+  return 'openBatch' in plan
 }
 
 export interface Planner {
-  /** @returns `undefined` if a selected field needs a resolver, or anything else that a statement cannot do */
-  plan(request: PlanRequest): RootPlan | undefined
+  plan(request: PlanRequest): RootPlan | Unplannable
 }

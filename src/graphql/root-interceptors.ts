@@ -3,6 +3,7 @@
  * the fields generated from it. A decorator runs around the complete operation, once for each root field and alias.
  */
 import { openAccess } from '../auth/access.js'
+import { HttpError } from '../errors/http-error.js'
 import type { RouteInfo } from '../routing/route.js'
 import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor.js'
 import { type RequestedOperation, readRequestParts } from './exchange.js'
@@ -114,8 +115,9 @@ export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperat
         : `${type}.${node.name.value}`
     })
     return { kind, text: query, name: operationName, variables, roots }
-  } catch {
+  } catch (error) {
     // The endpoint reports the error.
-    return undefined
+    if (error instanceof HttpError) return undefined
+    throw error
   }
 }

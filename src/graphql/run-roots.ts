@@ -14,7 +14,15 @@ import { graphqlLibrary } from './library.js'
 import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operations.js'
 import type { Outcome, Variables } from './exchange.js'
-import { isBatchable, type BatchablePlan, type MutationBatch } from './planner-contract.js'
+import {
+  isBatchable,
+  isUnplannable,
+  PlanningFailure,
+  unplannable,
+  type BatchablePlan,
+  type MutationBatch,
+  type Unplannable,
+} from './planner-contract.js'
 
 /**
  * Resolves a field without a resolver: reads the parent's property of the field's name, or calls it if it is a method.
@@ -54,10 +62,12 @@ export interface RunInput {
   /** Converted to the values of their types, for plans. */
   readonly variables: Variables
   readonly context: unknown
+  /** Reports a mistake of the planner. @returns true to run the field by graphql-js, false to let it fail */
+  readonly onPlanningFailure: (failure: PlanningFailure, operation: Operation) => boolean
 }
 
-/** The JSON text or the error of a root field; undefined if graphql-js must run the field. */
-type RootResult = string | GraphQLError | undefined
+/** The JSON text or the error of a root field, or why graphql-js must run it. */
+type RootResult = string | GraphQLError | Unplannable
 
 export function runRoots(roots: readonly RootField[], input: RunInput): MaybePromise<Outcome> {
   const [only] = roots
@@ -77,26 +87,29 @@ function runOne(
   roots: readonly RootField[],
   input: RunInput,
 ): MaybePromise<Outcome> {
-  const { plan, key, nodes } = root
-  if (plan === undefined) return complete(roots, [undefined], input)
+  const { plan } = root
+  if (plan.kind === 'unplannable') return complete(roots, [plan], input)
   return settle(
     () => plan.run(input.context, input.variables),
     (rootResult) => complete(roots, [rootResult], input),
-    (error) => complete(roots, [graphqlLibrary().locatedError(error, nodes, [key])], input),
+    (error) => complete(roots, [toRootResult(root, error, input)], input),
   )
 }
 
 function runPlan(root: RootField, input: RunInput): MaybePromise<RootResult> {
   const { plan } = root
-  if (plan === undefined) return undefined
-  return withLocation(root, () => plan.run(input.context, input.variables))
+  if (plan.kind === 'unplannable') return plan
+  return attempt<RootResult>(
+    () => plan.run(input.context, input.variables),
+    (error) => toRootResult(root, error, input),
+  )
 }
 
-function withLocation(
-  { key, nodes }: RootField,
-  run: () => MaybePromise<RootResult>,
-): MaybePromise<RootResult> {
-  return attempt<RootResult>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
+function toRootResult({ key, nodes }: RootField, error: unknown, input: RunInput): RootResult {
+  const isPlanningFailure = error instanceof PlanningFailure
+  if (isPlanningFailure && input.onPlanningFailure(error, input.operation))
+    return unplannable(error.message)
+  return graphqlLibrary().locatedError(isPlanningFailure ? error.cause : error, nodes, [key])
 }
 
 /** Lets graphql-js run the remaining fields and assembles the result. */
@@ -105,8 +118,8 @@ function complete(
   results: readonly RootResult[],
   input: RunInput,
 ): MaybePromise<Outcome> {
-  if (!results.includes(undefined)) return assemble(roots, results, undefined)
-  const remaining = roots.filter((_, index) => results[index] === undefined)
+  if (!results.some(isUnplannable)) return assemble(roots, results, undefined)
+  const remaining = roots.filter((_, index) => isUnplannable(results[index]))
   return after(executeRemaining(remaining, input), (result) => assemble(roots, results, result))
 }
 
@@ -117,7 +130,7 @@ async function runSequentially(roots: readonly RootField[], input: RunInput): Pr
   let batched: RootResult[] = []
   for (const [index, root] of roots.entries()) {
     if (batched.length === 0) batched = await runBatch(roots.slice(index), input)
-    const rootResult = batched.length > 0 ? batched.shift() : await runPlan(root, input)
+    const rootResult = batched.shift() ?? (await runPlan(root, input))
     const { text, errors: fieldErrors } = await complete([root], [rootResult], input)
     errors.push(...(fieldErrors ?? []))
     if (text === undefined || text === 'null') return toOutcome('null', errors)
@@ -143,9 +156,11 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   const results: MaybePromise<RootResult>[] = []
   try {
     for (const root of roots) {
-      const run = canBatch(root) ? tryPrepare(root.plan, input) : undefined
+      const run = canBatch(root) ? prepare(root.plan, input) : undefined
       if (run === undefined) break
-      results.push(batch.run(() => withLocation(root, run)))
+      results.push(
+        batch.run(() => attempt<RootResult>(run, (error) => toRootResult(root, error, input))),
+      )
     }
   } finally {
     batch.end()
@@ -158,12 +173,14 @@ function canBatch(root: RootField | undefined): root is RootField & { plan: Batc
   return root !== undefined && !root.required && isBatchable(root.plan)
 }
 
-/** Invalid arguments are reported when the plan runs alone. */
-function tryPrepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchablePlan['prepare']> {
+/** @returns a function that throws if the arguments are invalid, so that the error belongs to this field alone */
+function prepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchablePlan['prepare']> {
   try {
     return plan.prepare(input.context, input.variables)
-  } catch {
-    return undefined
+  } catch (error) {
+    return () => {
+      throw error
+    }
   }
 }
 
@@ -202,8 +219,8 @@ function assemble(
     const rootResult = results[index]
     let value = 'null'
     if (typeof rootResult === 'string') value = rootResult
-    else if (rootResult === undefined) value = JSON.stringify(result?.data?.[key] ?? null)
-    else errors.push(rootResult)
+    else if (rootResult instanceof Error) errors.push(rootResult)
+    else value = JSON.stringify(result?.data?.[key] ?? null)
     if (required && value === 'null') isNull = true
     text += `${index === 0 ? '' : ','}"${key}":${value}`
   }

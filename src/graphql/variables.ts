@@ -105,6 +105,7 @@ export function compileVariables(
         else if (isRequired) return undefined
       }
     } catch {
+      // Not only errors of `fail`: by the specification, a value is invalid if the scalar's `parseValue` throws anything.
       return undefined
     }
     return values

@@ -2,6 +2,7 @@
  * Identifies the caller of a request's statements, for a database with read replicas: by the session, the token or
  * the address. Source: docs/records/postgresql-in-production.md, Replicas.
  */
+import { isMap, tryParseJson } from '../core/json.js'
 import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
@@ -116,11 +117,8 @@ function signedIn(request: HttpRequest): string[] {
  * subject is used, because each response may carry a new token.
  */
 function subjectOf(token: string): string {
-  try {
-    const payload = Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString()
-    const { sub, jti } = JSON.parse(payload) as { readonly sub?: unknown; readonly jti?: unknown }
-    return `subject ${String(sub ?? jti).slice(0, 128)}`
-  } catch {
-    return `token ${token.slice(-64)}`
-  }
+  const claims = tryParseJson(Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString())
+  if (!isMap(claims)) return `token ${token.slice(-64)}`
+  const { sub, jti } = claims
+  return `subject ${(typeof sub === 'string' ? sub : JSON.stringify(sub ?? jti)).slice(0, 128)}`
 }

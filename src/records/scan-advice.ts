@@ -54,6 +54,7 @@ export async function planStatement(
     }
     return { scans: [...scans], plan, advice: [...advice] }
   } catch {
+    // Every error means the same: the caller has a statement without its values, which many databases refuse.
     return noPlan
   }
 }

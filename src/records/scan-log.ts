@@ -66,6 +66,7 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
     const { rows } = await engine.run(frameworkQuery(statistics), [], 'all')
     return rows.map(([sql]) => String(sql))
   } catch {
+    // Advice is only more complete with the server's statistics, which most users may not read.
     return []
   }
 }

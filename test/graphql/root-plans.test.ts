@@ -6,7 +6,12 @@ import { defaultAccess, Executor } from '../../src/graphql/executor.js'
 import type { Outcome } from '../../src/graphql/exchange.js'
 import { defaultGraphqlLimits } from '../../src/graphql/limits.js'
 import { Refusal } from '../../src/graphql/operations.js'
-import type { PlanRequest, RootPlan } from '../../src/graphql/planner-contract.js'
+import {
+  PlanningFailure,
+  unplannable,
+  type PlanRequest,
+  type RootPlan,
+} from '../../src/graphql/planner-contract.js'
 
 const { schema } = new GraphQL()
 const log: string[] = []
@@ -43,9 +48,10 @@ function plannedBy(
     schema: schema.build().schema,
     planner: {
       plan: (request) => {
-        if (unplanned.includes(request.field.name)) return undefined
+        if (unplanned.includes(request.field.name)) return unplannable('It has a resolver.')
         requests.push(request)
         return {
+          kind: 'plan',
           run: (context, variables) => {
             log.push(`plan ${request.field.name}`)
             return run(context, variables)
@@ -126,8 +132,8 @@ describe('root fields with plans', () => {
     expect(requests.map(({ nodes }) => nodes.length)).toEqual([3])
   })
 
-  it('fall back to the resolvers by returning undefined', async () => {
-    const { outcome } = plannedBy(() => undefined)
+  it('let resolvers run a field with a reason', async () => {
+    const { outcome } = plannedBy(() => unplannable('A guard must be awaited.'))
     const { text } = await outcome('{ a: planned { name } own }')
     expect(text).toBe('{"a":{"name":"resolved"},"own":7}')
     expect(log).toEqual(['plan planned', 'planned', 'own'])
@@ -146,6 +152,19 @@ describe('root fields with plans', () => {
     const { text, errors } = await outcome('{ a: planned { id } own }')
     expect(text).toBe('{"a":null,"own":7}')
     expect(errors?.map(({ path, message }) => [path, message])).toEqual([[['a'], 'gone']])
+  })
+
+  it('fail with the cause of a mistake of the planner', async () => {
+    const mistake = new TypeError('It is not a function.')
+    const { outcome } = plannedBy(() => {
+      throw new PlanningFailure(mistake)
+    })
+    const { text, errors } = await outcome('{ a: planned { id } own }')
+    expect(text).toBe('{"a":null,"own":7}')
+    expect(errors?.map(({ path, originalError }) => [path, originalError])).toEqual([
+      [['a'], mistake],
+    ])
+    expect(log).toEqual(['plan planned', 'own'])
   })
 
   it('that are required make the whole data null when they fail', async () => {

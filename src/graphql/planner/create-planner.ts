@@ -4,7 +4,14 @@
  */
 import type { GraphQLObjectType, GraphQLSchema } from 'graphql'
 import { toKey } from '../../records/model/codec.js'
-import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
+import {
+  isUnplannable,
+  unplannable,
+  type Planner,
+  type PlanRequest,
+  type RootPlan,
+  type Unplannable,
+} from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/table.js'
@@ -29,7 +36,8 @@ export function createPlanner(services: RecordServices, schema: GraphQLSchema): 
     plan: (request) => {
       const generated = generatedOf(request.field)
       if (generated?.kind === 'node') return planNode(generated.models, request, services, schema)
-      if (generated === undefined || !('model' in generated)) return undefined
+      if (generated === undefined || !('model' in generated))
+        return unplannable(`${request.field.name} has a resolver.`)
       return planRoot(generated, request, services)
     },
   }
@@ -39,26 +47,21 @@ function planRoot(
   generated: Extract<GeneratedField, { model: RecordModel }>,
   { field, nodes, fragments, conditions }: PlanRequest,
   services: RecordServices,
-): RootPlan | undefined {
+): RootPlan | Unplannable {
   const { kind, model } = generated
   const compiler = new SelectionCompiler({ fragments, conditions })
   const [node] = nodes
   const args = compileArguments(field, node)
-  const isFixed = args.constant !== undefined
-  const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
-  const isMutation = kind === 'create' || kind === 'update' || kind === 'delete'
-  // The shard of a written row is only known after the write, so resolvers read the result.
-  if (isMutation && model.table.shard !== undefined) return undefined
-  if (read === undefined && !isMutation) return undefined
-  const object =
-    kind === 'create' || kind === 'update'
-      ? compiler.object(objectOf(field.type), model, nodes)
-      : undefined
   const preparation = new Preparation(compiler, services)
-  if (!isMutation && read !== undefined) {
-    return new PlannedQuery({ args, read, preparation, services })
+  if (kind !== 'create' && kind !== 'update' && kind !== 'delete') {
+    const isFixed = args.constant !== undefined
+    const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
+    return isUnplannable(read) ? read : new PlannedQuery({ args, read, preparation, services })
   }
-  if (!isMutation || (object === undefined && kind !== 'delete')) return undefined
+  if (model.table.shard !== undefined)
+    return unplannable('The shard of a written row is only known after the write.')
+  const object = kind === 'delete' ? undefined : compiler.object(objectOf(field.type), model, nodes)
+  if (isUnplannable(object)) return object
   return new PlannedMutation({ kind, model, args, object, preparation, services })
 }
 
@@ -72,23 +75,28 @@ function planNode(
   schema: GraphQLSchema,
 ): RootPlan {
   const args = compileArguments(field, nodes[0])
-  const plans = new Map<RecordModel, RootPlan | undefined>()
-  const planOf = (model: RecordModel): RootPlan | undefined => {
-    if (plans.has(model)) return plans.get(model)
+  const plans = new Map<RecordModel, RootPlan | Unplannable>()
+  const planOf = (model: RecordModel): RootPlan | Unplannable => {
+    const cached = plans.get(model)
+    if (cached !== undefined) return cached
     const compiler = new SelectionCompiler({ fragments, conditions })
     const type = schema.getType(model.name) as GraphQLObjectType
     if (model.access !== undefined) compiler.demand(model.access)
     const object = compiler.object(type, model, nodes)
     const preparation = new Preparation(compiler, services)
-    const read = object && readOne(model, object)
-    const plan = read && new PlannedQuery({ args, read, preparation, services })
+    const plan = isUnplannable(object)
+      ? object
+      : new PlannedQuery({ args, read: readOne(model, object), preparation, services })
     plans.set(model, plan)
     return plan
   }
   return {
+    kind: 'plan',
     run: (context, variables) => {
       const model = modelOf(models, args.read(variables).id)
-      return model === undefined ? 'null' : planOf(model)?.run(context, variables)
+      if (model === undefined) return 'null'
+      const plan = planOf(model)
+      return plan.kind === 'plan' ? plan.run(context, variables) : plan
     },
   }
 }
@@ -100,21 +108,20 @@ interface Compiling extends Pick<PlanRequest, 'field' | 'nodes'> {
   readonly isFixed: boolean
 }
 
-function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRoot | undefined {
+function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRoot | Unplannable {
   const { model, compiler, field, nodes, isFixed } = compiling
   if (kind === 'count') return readCount(model)
   if (kind === 'page') {
     const entries = compiler.page(objectOf(field.type), nodes)
-    return entries && readPage(model, entries)
+    return isUnplannable(entries) ? entries : readPage(model, entries)
   }
-  if (kind !== 'one' && kind !== 'list') return undefined
+  if (kind !== 'one' && kind !== 'list') return unplannable(`${field.name} has a resolver.`)
   const object = compiler.object(objectOf(field.type), model, nodes)
-  if (object === undefined) return undefined
+  if (isUnplannable(object)) return object
   if (kind === 'list') {
     return (args, reader) => {
-      // Only resolvers support `distinct`.
       if (args.distinct !== undefined && args.distinct !== null)
-        throw new TypeError('A list of distinct rows is not planned.')
+        return unplannable('Resolvers read lists of distinct rows.')
       const query = reader.list(model, args, isFixed)
       const { table } = model
       demandShard(table, query.where)
@@ -162,8 +169,8 @@ function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoo
   return (args, reader, context) => {
     const page = readPageQuery(model, args, reader, context)
     demandShard(model.table, page.filter)
-    // Only resolvers support pages of a search, whose cursors are offsets.
-    if (page.position !== undefined) throw new TypeError('A page of a search is not planned.')
+    if (page.position !== undefined)
+      return unplannable('Resolvers read pages of a search, whose cursors are offsets.')
     const slots = {
       limit: reader.values.push(page.count) - 1,
       oneMore: reader.values.push(page.count + 1) - 1,

@@ -8,10 +8,19 @@ import { toReadError, toUnavailable } from '../../records/statements/client-erro
 import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
-import { admitsImmediately, type Caller } from '../../records/rights/caller.js'
+import { admitsImmediately, isPendingAccess, type Caller } from '../../records/rights/caller.js'
 import { callerOf, writingOf, type Variables } from '../exchange.js'
 import type { Arguments } from '../declarations.js'
-import type { RootPlan, BatchablePlan, MutationBatch } from '../planner-contract.js'
+import {
+  isRefusal,
+  isUnplannable,
+  PlanningFailure,
+  unplannable,
+  type BatchablePlan,
+  type MutationBatch,
+  type RootPlan,
+  type Unplannable,
+} from '../planner-contract.js'
 import { QueryReader } from '../records/query-reader.js'
 import { type RecordServices, outputOf } from '../records/resolve-records.js'
 import type { ArgumentSource } from './compile-arguments.js'
@@ -33,18 +42,30 @@ import { graphqlLibrary } from '../library.js'
 /** Builds the query tree of a root field. Called once for each form of its arguments. */
 export type RootQuery = (relationQueries: RelationQueries) => Query
 
-/** Reads the arguments of the root field. @returns `undefined` if no row can match */
+/**
+ * Reads the arguments of the root field.
+ *
+ * @returns `undefined` if no row can match
+ * @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the caller may not read
+ */
 export type ReadRoot = (
   args: Arguments,
   reader: QueryReader,
   context: RecordsContext,
-) => RootQuery | undefined
+) => RootQuery | Unplannable | undefined
 
 /** A statement with the values of a run. */
 interface Prepared {
   readonly plan: Plan
   readonly values: readonly unknown[]
 }
+
+const needsResolverAccess = unplannable(
+  'A selected field is refused, or its guard may have to be awaited.',
+)
+const guardIsAsynchronous = unplannable('A guard of a filter or an order must be awaited.')
+const isInfinite = unplannable('JSON cannot represent an infinite number.')
+const isInexpressible = unplannable('SQL cannot write a value in the form of clients.')
 
 /** The maximum number of cached statements for one root field: one for each form of filters and orders in variables. */
 const maxStatements = 20
@@ -73,20 +94,30 @@ export class Preparation {
     return true
   }
 
-  /** The JSON text of a result row; `undefined` if it contains an infinite number, which JSON cannot represent. */
-  textOf(row: Row | undefined): string | undefined {
+  /** The JSON text of a result row, unless it contains an infinite number. */
+  textOf(row: Row | undefined): string | Unplannable {
     const text = textOfRow(row)
     if (!this.#compiler.hasFloats) return text
     const { infinity } = this.#services.database().context.dialect
-    return infinity !== undefined && mayContain(text, infinity) ? undefined : text
+    return infinity !== undefined && mayContain(text, infinity) ? isInfinite : text
   }
 
   reader(database: Database, caller: Caller): QueryReader {
     return new QueryReader({ database, caller, listMax: this.#services.listMax })
   }
 
-  /** Reads the arguments of all selected relations. */
-  relationQueries(variables: Variables, reader: QueryReader): RelationQueries {
+  /** Reads the arguments of all selected relations. Resolvers report invalid ones, once for each row. */
+  relationQueries(variables: Variables, reader: QueryReader): RelationQueries | Unplannable {
+    try {
+      return this.#readRelationQueries(variables, reader)
+    } catch (error) {
+      if (isRefusal(error)) return unplannable(`A relation is refused: ${(error as Error).message}`)
+      throw error
+    }
+  }
+
+  /** @throws {GraphQLError | HttpError} for arguments of the client */
+  #readRelationQueries(variables: Variables, reader: QueryReader): RelationQueries {
     const { relations } = this.#compiler
     const lists: RelationQueries['lists'][number][] = []
     const rows: RelationQueries['rows'][number][] = []
@@ -112,13 +143,14 @@ export class Preparation {
 
 /** Reads the arguments of a run, gets or writes the statement for them, and runs it. */
 export class PlannedQuery implements RootPlan {
+  readonly kind = 'plan'
   readonly #args: ArgumentSource
   readonly #read: ReadRoot
   readonly #preparation: Preparation
   readonly #services: RecordServices
   readonly #isConstant: boolean
   readonly #ready = new WeakMap<RecordsContext, Prepared>()
-  readonly #toText = (row: Row | undefined): string | undefined => this.#preparation.textOf(row)
+  readonly #toText = (row: Row | undefined): string | Unplannable => this.#preparation.textOf(row)
 
   constructor(parts: {
     readonly args: ArgumentSource
@@ -133,18 +165,20 @@ export class PlannedQuery implements RootPlan {
     this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
   }
 
-  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
+  run(context: unknown, variables: Variables): MaybePromise<string | Unplannable> {
     const caller = callerOf(context)
-    if (!this.#preparation.admits(caller)) return undefined
+    if (!this.#preparation.admits(caller)) return needsResolverAccess
     const database = this.#services.database()
     const source = database.forClient(caller.request)
-    let prepared: Prepared | undefined
+    let prepared: Prepared | Unplannable | undefined
     try {
       prepared = this.#prepare(database, caller, variables)
-    } catch {
-      return runByResolvers()
+    } catch (error) {
+      if (isPendingAccess(error)) return guardIsAsynchronous
+      throw isRefusal(error) ? error : new PlanningFailure(error)
     }
     if (prepared === undefined) return 'null'
+    if ('reason' in prepared) return prepared
     const { plan, values } = prepared
     return settle(
       () => source.runner().run(plan.statement, values, 'first'),
@@ -153,14 +187,19 @@ export class PlannedQuery implements RootPlan {
     )
   }
 
-  #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {
+  #prepare(
+    database: Database,
+    caller: Caller,
+    variables: Variables,
+  ): Prepared | Unplannable | undefined {
     const { context } = database
     const ready = this.#ready.get(context)
     if (ready !== undefined) return ready
     const reader = this.#preparation.reader(database, caller)
     const root = this.#read(this.#args.read(variables), reader, context)
-    if (root === undefined) return undefined
+    if (typeof root !== 'function') return root
     const relationQueries = this.#preparation.relationQueries(variables, reader)
+    if (isUnplannable(relationQueries)) return relationQueries
     const plan = this.#preparation.statement(context, reader.key, () => root(relationQueries))
     const prepared = { plan, values: arrangeValues(plan, reader.values) }
     // Results that depend on the caller are never cached, because another caller would get the same rows.
@@ -169,14 +208,9 @@ export class PlannedQuery implements RootPlan {
   }
 }
 
-/** Nothing has run yet, so graphql-js and the resolvers run the field and report its errors. */
-function runByResolvers(): string | undefined {
-  return undefined
-}
-
 /** Lets graphql-js run the field again if a value cannot be represented, because it reports the path of the value. */
-function rethrowUnlessInexpressible(error: unknown): undefined {
-  if (error instanceof EngineError && error.kind === 'inexpressible') return undefined
+function rethrowUnlessInexpressible(error: unknown): Unplannable {
+  if (error instanceof EngineError && error.kind === 'inexpressible') return isInexpressible
   throw toReadError(error)
 }
 
@@ -197,6 +231,7 @@ interface MutationParts {
 
 /** The plan of a generated mutation. It prepares the statement for its result before it writes anything. */
 export class PlannedMutation implements BatchablePlan {
+  readonly kind = 'plan'
   readonly #parts: MutationParts
   /** Writes the result from the record in memory, if the selection has only its own columns. */
   readonly #fromRecord: ((record: Instance) => string) | undefined
@@ -206,16 +241,16 @@ export class PlannedMutation implements BatchablePlan {
     this.#fromRecord = parts.object && compileWriter(parts.object.entries)
   }
 
-  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
+  run(context: unknown, variables: Variables): MaybePromise<string | Unplannable> {
     const { model, args, kind, preparation, services } = this.#parts
     const caller = callerOf(context)
-    if (!preparation.admits(caller)) return undefined
+    if (!preparation.admits(caller)) return needsResolverAccess
     const values = args.read(variables)
     const writer = new RecordWriter(services.database(), caller)
     if (kind === 'delete')
       return after(writer.delete(model, values.id as string, values.expectedVersion), String)
     const toResult = this.#prepareResult(context, variables)
-    if (toResult === undefined) return undefined
+    if (typeof toResult !== 'function') return toResult
     const written =
       kind === 'create'
         ? writer.create(model, values.input)
@@ -230,10 +265,7 @@ export class PlannedMutation implements BatchablePlan {
     return services.database().pipelinedWrites.open(writingOf(callerOf(context)))
   }
 
-  prepare(
-    context: unknown,
-    variables: Variables,
-  ): (() => MaybePromise<string | undefined>) | undefined {
+  prepare(context: unknown, variables: Variables): (() => MaybePromise<string>) | undefined {
     const { model, args, kind, preparation, services } = this.#parts
     const toText = this.#fromRecord
     const caller = callerOf(context)
@@ -248,14 +280,13 @@ export class PlannedMutation implements BatchablePlan {
     return write && (() => after(write(), toText))
   }
 
-  /** @returns `undefined` if the result will have errors, which graphql-js must report */
   #prepareResult(
     context: unknown,
     variables: Variables,
-  ): ((record: Instance) => MaybePromise<string>) | undefined {
+  ): ((record: Instance) => MaybePromise<string>) | Unplannable {
     if (this.#fromRecord !== undefined) return this.#fromRecord
     const { model, object, preparation, services } = this.#parts
-    if (object === undefined) return undefined
+    if (object === undefined) return unplannable('The mutation returns no record.')
     const source = services.database()
     const { table } = model
     const codec = source.context.codecOf(table).key
@@ -264,6 +295,7 @@ export class PlannedMutation implements BatchablePlan {
     const rows = { table, where: equals(table.key, slot) }
     try {
       const relationQueries = preparation.relationQueries(variables, reader)
+      if (isUnplannable(relationQueries)) return relationQueries
       const plan = preparation.statement(source.context, reader.key, () => ({
         query: 'object',
         rows,
@@ -276,10 +308,13 @@ export class PlannedMutation implements BatchablePlan {
           () => source.runner().run(plan.statement, arrangeValues(plan, values), 'first'),
           failUnread,
         )
-        return after(row, (read) => preparation.textOf(read) ?? failInfinite())
+        return after(row, (read) => {
+          const text = preparation.textOf(read)
+          return typeof text === 'string' ? text : failInfinite()
+        })
       }
-    } catch {
-      return undefined
+    } catch (error) {
+      throw new PlanningFailure(error)
     }
   }
 }

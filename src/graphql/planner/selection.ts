@@ -12,6 +12,7 @@ import {
 import type { PageQuery as ReadPage } from '../records/pages.js'
 import type { ListQuery } from '../records/query-reader.js'
 import type { AccessRule } from '../../auth/access.js'
+import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
 import { graphqlLibrary } from '../library.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { collectFields, type Collecting, type FieldGroups } from '../collect-fields.js'
@@ -146,26 +147,28 @@ export class SelectionCompiler {
     this.#collecting = collecting
   }
 
-  /** @returns `undefined` if a selected field is not generated */
   object(
     type: GraphQLObjectType,
     model: RecordModel,
     nodes: readonly FieldNode[],
-  ): ObjectSelection | undefined {
+  ): ObjectSelection | Unplannable {
     const entries: Entry[] = []
     for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#entry(type, key, group)
-      if (entry === undefined) return undefined
+      if (entry.kind === 'unplannable') return entry
       entries.push(entry)
     }
     return { model, entries }
   }
 
-  page(type: GraphQLObjectType, nodes: readonly FieldNode[]): readonly SelectedPage[] | undefined {
+  page(
+    type: GraphQLObjectType,
+    nodes: readonly FieldNode[],
+  ): readonly SelectedPage[] | Unplannable {
     const entries: SelectedPage[] = []
     for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#pageEntry(type, key, group)
-      if (entry === undefined) return undefined
+      if (entry.kind === 'unplannable') return entry
       entries.push(entry)
     }
     return entries
@@ -175,7 +178,7 @@ export class SelectionCompiler {
     type: GraphQLObjectType,
     key: string,
     group: readonly [FieldNode, ...FieldNode[]],
-  ): Entry | undefined {
+  ): Entry | Unplannable {
     const [node] = group
     const name = node.name.value
     if (name === '__typename') return { kind: 'name', key, name: type.name }
@@ -183,11 +186,11 @@ export class SelectionCompiler {
     const generated = field && generatedOf(field)
     if (generated?.kind === 'column') return this.#column(key, generated.field)
     if (generated?.kind === 'relationCount') return this.#count(key, generated.relation)
-    if (field === undefined || generated?.kind !== 'relation') return undefined
+    if (field === undefined || generated?.kind !== 'relation') return hasResolver(type, name)
     const { relation } = generated
     for (const rule of relation.rules) this.demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
-    if (object === undefined) return undefined
+    if (isUnplannable(object)) return object
     const index = this.relations.length
     const common = { key, relation, object, index }
     const entry: OwnerEntry | ListEntry = relation.isList
@@ -204,36 +207,41 @@ export class SelectionCompiler {
     return entry
   }
 
-  #column(key: string, field: FieldModel): Entry | undefined {
+  #column(key: string, field: FieldModel): Entry | Unplannable {
     this.demand(field.access)
     if (field.form === 'float') this.hasFloats = true
-    return isWritable(field) ? { kind: 'column', key, field } : undefined
+    if (isWritable(field)) return { kind: 'column', key, field }
+    return unplannable(`SQL cannot write the values of ${field.where} in the form of clients.`)
   }
 
   #pageEntry(
     type: GraphQLObjectType,
     key: string,
     group: FieldGroups extends Map<string, infer G> ? G : never,
-  ): SelectedPage | undefined {
+  ): SelectedPage | Unplannable {
     const [node] = group
     const name = node.name.value
     if (name === '__typename') return { kind: 'name', key, name: type.name }
     const field = type.getFields()[name]
     const generated = field && generatedOf(field)
-    if (field === undefined || generated?.kind !== 'part') return undefined
+    if (field === undefined || generated?.kind !== 'part') return hasResolver(type, name)
     const { part, model } = generated
     if (part === 'node') {
       const object = this.object(objectOf(field.type), model, group)
-      return object && { kind: 'node', key, object }
+      return isUnplannable(object) ? object : { kind: 'node', key, object }
     }
     if (part !== 'edges' && part !== 'pageInfo') return { kind: 'leaf', key, part }
     const entries = this.page(objectOf(field.type), group)
-    return entries && { kind: part, key, entries }
+    return isUnplannable(entries) ? entries : { kind: part, key, entries }
   }
 
   demand(rule: AccessRule | undefined): void {
     if (rule !== undefined && !rule.open) this.rules.add(rule)
   }
+}
+
+function hasResolver({ name: type }: GraphQLObjectType, name: string): Unplannable {
+  return unplannable(`${type}.${name} has a resolver.`)
 }
 
 /** The type conditions of fragments that apply to the type. */

@@ -33,14 +33,7 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
     namings.set(model, naming)
     return naming
   }
-  // A schema can be built without a database.
-  const sizes = (): TableSizes | undefined => {
-    try {
-      return services.database().sizes
-    } catch {
-      return undefined
-    }
-  }
+  const sizes = (): TableSizes | undefined => services.findDatabase()?.sizes
   const tablesByColumn = new WeakMap<Column, Table>()
   const tableOf = (column: Column): Table | undefined => {
     if (!tablesByColumn.has(column))

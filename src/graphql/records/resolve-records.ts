@@ -113,6 +113,8 @@ function partOf(execution: object, part: unknown): object {
 /** The services of resolvers. */
 export interface RecordServices {
   readonly database: () => Database
+  /** A schema can be built without a database. */
+  readonly findDatabase: () => Database | undefined
   readonly listMax: number
   /** The maximum number of changes that wait for a subscriber. Called when a subscription is opened. */
   readonly maxEvents: () => number

@@ -46,8 +46,9 @@ export function readZone(name: string): string | undefined {
     const zone = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
     cachedNames.set(key, zone)
     return zone
-  } catch {
-    return undefined
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
   }
 }
 

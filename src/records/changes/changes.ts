@@ -1,4 +1,5 @@
 /** The changes that listeners receive, and the short text messages that carry them between processes. */
+import { tryParseJson } from '../../core/json.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -78,7 +79,7 @@ export function readMessage(
   text: string,
   tables: Iterable<Table>,
 ): { readonly origin: string; readonly changes: RowChanges } | undefined {
-  const parts = parse(text)
+  const parts = tryParseJson(text)
   if (!Array.isArray(parts)) return undefined
   const [origin, name, event, ids, past, now] = parts as unknown[]
   const table = [...tables].find((one) => one.name === name)
@@ -92,14 +93,6 @@ export function readMessage(
   return {
     origin,
     changes: { event, table, ids, past: rows, ...(written !== undefined && { now: written }) },
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -140,7 +133,7 @@ export function toSignal(origin: string, name: string): string {
 export function readSignal(
   text: string,
 ): { readonly origin: string; readonly name: string } | undefined {
-  const parts = parse(text)
+  const parts = tryParseJson(text)
   if (!Array.isArray(parts) || parts.length !== 3) return undefined
   const [origin, word, name] = parts as unknown[]
   if (word !== 'signal' || typeof origin !== 'string' || typeof name !== 'string') return undefined

@@ -24,7 +24,7 @@ import { type Operator, isOrdered } from '../../sql/operators.js'
 import { type Order, type OrderTerm, ascending, byKey } from '../../sql/order.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { isPlainObject } from '../../core/json.js'
+import { isPlainObject, tryParseJson } from '../../core/json.js'
 import type { Column } from '../../engines/contract/table.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
 
@@ -325,12 +325,7 @@ function toStep(
 
 /** The values of a cursor; `undefined` for anything but a cursor of this order. */
 function readCursor(cursor: string, order: Order): readonly unknown[] | undefined {
-  let read: unknown
-  try {
-    read = JSON.parse(Buffer.from(cursor, 'base64').toString())
-  } catch {
-    return undefined
-  }
+  const read = tryParseJson(Buffer.from(cursor, 'base64').toString())
   if (!Array.isArray(read) || read.length !== order.terms.length + 1) return undefined
   const [signature, ...values] = read as unknown[]
   return signature === cursorSignature(order) ? values : undefined

@@ -2,6 +2,7 @@
  * Full-text search: `{ search: 'blue lamp' }` finds rows whose texts contain all of these words. A word is a run of
  * letters and digits; case does not matter. Without an order the best matches come first.
  */
+import { tryParseJson } from '../../core/json.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table, Condition } from '../model/table.js'
@@ -112,16 +113,8 @@ const maxCursorLength = 100
 function offsetIn(cursor: unknown): number | undefined {
   // Cursors that contain values may be long, and a query may repeat one in each field.
   if (typeof cursor === 'string' && cursor.length > maxCursorLength) return undefined
-  const [name, offset] = readList(cursor)
+  const read = tryParseJson(Buffer.from(String(cursor), 'base64').toString())
+  const [name, offset] = Array.isArray(read) ? (read as unknown[]) : []
   const isOffset = name === signature && Number.isSafeInteger(offset) && (offset as number) >= 0
   return isOffset ? (offset as number) : undefined
-}
-
-function readList(cursor: unknown): readonly unknown[] {
-  try {
-    const read: unknown = JSON.parse(Buffer.from(String(cursor), 'base64').toString())
-    return Array.isArray(read) ? (read as unknown[]) : []
-  } catch {
-    return []
-  }
 }

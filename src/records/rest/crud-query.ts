@@ -28,7 +28,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
 import type { HttpError } from '../../errors/http-error.js'
 import { readRelationTree, type RelationTree } from '../policy/client-view.js'
-import { isMap, parseJson } from '../../core/json.js'
+import { isMap, parseJson, tryParseJson } from '../../core/json.js'
 
 /** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
 export type OrderTerms = Nested<'asc' | 'desc'>
@@ -360,12 +360,8 @@ function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undef
 }
 
 function readJsonValue(name: string, text: string | string[]): Test {
-  try {
-    const value: unknown = parseJson(String(text))
-    if (isMap(value)) return value
-  } catch {
-    // The error is thrown below.
-  }
+  const value = tryParseJson(String(text), parseJson)
+  if (isMap(value)) return value
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
 
@@ -396,10 +392,6 @@ function readJsonOperand(operator: Operator, name: string, query: TextValues): u
 
 /** Reads `1` as a number, `true` as a boolean, `"1"` and everything else as text. */
 function toScalar(text: string): unknown {
-  try {
-    const value: unknown = parseJson(text)
-    return typeof value === 'object' && value !== null ? text : value
-  } catch {
-    return text
-  }
+  const value = tryParseJson(text, parseJson)
+  return value === undefined || (typeof value === 'object' && value !== null) ? text : value
 }

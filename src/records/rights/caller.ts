@@ -27,6 +27,11 @@ class PendingAccess extends HttpError {
   }
 }
 
+/** Whether a query was abandoned because a guard must be awaited. */
+export function isPendingAccess(error: unknown): boolean {
+  return error instanceof PendingAccess
+}
+
 /** Runs a query on a record. It awaits guards only if a rule of the record may have an asynchronous one. */
 export function withGuards<T>(
   table: Table,
