@@ -67,7 +67,9 @@ export async function bootstrap(
   if (isCaptured({ module, options })) return new Promise(() => undefined)
   refuseFakeTimers()
   const startTime = performance.now()
-  const plan = await planApplication(module, options, true)
+  const plan = await planApplication(module, options, {
+    watchLog: (log, environment) => developmentHostOf(environment)?.watchLog(log) ?? log,
+  })
   learnSecrets(plan.redactor, plan)
   logStartWarnings(reachable(plan.routes), plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
@@ -127,6 +129,7 @@ async function start(
   bindGraphql(plan, storage, context.live)
   followRequestsIfNeeded(plan, storage)
   await container.makeAll()
+  if (plan.needsDatabase) plan.database.set(container.get(Database))
   await container.start().catch((error: unknown) => {
     throw toStartError(error)
   })
@@ -205,7 +208,7 @@ function provideFrameworkClasses(
 }
 
 function bindGraphql(
-  { graphql, environment, authOptions, settings, log, clock, container }: ApplicationPlan,
+  { graphql, environment, settings, log, clock, container }: ApplicationPlan,
   { database }: Storage,
   live: LiveQueries,
 ): void {
@@ -215,7 +218,6 @@ function bindGraphql(
       log,
       production: environment.production,
       events: settings.bounds.events,
-      closed: authOptions.closed,
       clock,
       live,
       get: (token: symbol): unknown => container.get(token),

@@ -13,7 +13,6 @@ import {
   GraphQL,
   findOptionProblems,
   graphqlOptionNames,
-  type GraphQLHost,
   type GraphQLOptions,
 } from '../graphql/graphql.js'
 import {
@@ -48,13 +47,13 @@ import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import type { Method } from '../routing/route-table.js'
-import type { Parts } from './module.js'
+import type { ModuleParts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/current-request.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */
-function findSocketProblems(instances: readonly GraphQL[], problems: Problems): void {
+function checkSockets(instances: readonly GraphQL[], problems: Problems): void {
   if (!instances.some(({ sockets }) => sockets === true) || hasWebSockets()) return
   problems.add({
     code: 'SOCKETS_DRIVER_MISSING',
@@ -95,7 +94,7 @@ export interface PlannedGraphql {
  * @param cost the cost limit of operations if the option sets none
  */
 export function planGraphql(
-  { graphql: declared, ownRecords: records }: Parts,
+  { graphql: declared, ownRecords: records }: ModuleParts,
   option: ApplicationGraphQLOptions | boolean | undefined,
   cost: number,
   problems: Problems,
@@ -141,18 +140,19 @@ export function documentedEndpoints({ instances }: PlannedGraphql): DocumentedEn
 }
 
 /**
- * Collects the problems of each instance. An instance without a route cannot be reached, which is usually a mistake.
+ * Builds the schema of each instance. An instance without a route cannot be reached, which is usually a mistake.
+ *
+ * @param isClosed true if queries without another rule require a token
  */
 export function prepareGraphql(
   { instances }: PlannedGraphql,
-  host: GraphQLHost,
+  isClosed: boolean,
   problems: Problems,
 ): void {
-  findSocketProblems(instances, problems)
+  checkSockets(instances, problems)
   for (const [index, instance] of instances.entries()) {
     const before = problems.count
-    instance.bind(host)
-    instance.prepare(problems)
+    instance.prepare(isClosed, problems)
     if (instance.routes.length > 0 || problems.count > before) continue
     problems.add({
       code: 'GRAPHQL_ROUTE_MISSING',

@@ -9,7 +9,6 @@ import {
   type ClassReference,
   createClassMetadata,
 } from '../metadata/class-metadata.js'
-import type { UseList } from './plan-interceptors.js'
 import { type Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
@@ -90,8 +89,15 @@ export interface ModuleOptions {
   requestContext?: boolean
 }
 
+/** The interceptors of a `use` list, and the owner of the list. */
+export interface UseList {
+  /** `bootstrap` or `AppModule`. */
+  readonly where: string
+  readonly use: readonly (ClassReference<Interceptor | EntryInterceptor> | undefined)[]
+}
+
 /** The parts of a module and of all modules that it imports, without repetition. */
-export interface Parts {
+export interface ModuleParts {
   /** All modules; packages are named after their functions. */
   readonly modules: readonly Class[]
   /** The name of the root module, for messages. */
@@ -173,7 +179,7 @@ export function isModule(type: Class): boolean {
 }
 
 /** Collects the parts of a module and of all modules that it imports. A module that is imported twice counts once. */
-export function collectParts(root: Class, problems: Problems): Parts {
+export function collectParts(root: Class, problems: Problems): ModuleParts {
   const collector = new PartsCollector(problems)
   // Programs without types, and import cycles, may pass something else.
   const rootModule: unknown = root
@@ -261,7 +267,7 @@ class PartsCollector {
   }
 
   /** @param root undefined if the application has no root module, which is already reported */
-  toParts(root: Class | undefined): Parts {
+  toParts(root: Class | undefined): ModuleParts {
     return {
       name: root?.name ?? 'AppModule',
       controllers: [...this.#controllers],

@@ -1,6 +1,7 @@
 /**
- * Reads the metadata and options of an application into checked, frozen data. No code of the application runs; all
- * problems are collected and reported together.
+ * Reads the metadata and options of an application into checked, frozen data, in steps: configuration, modules, controllers,
+ * endpoints, files, container. Each uses what earlier steps return. No code of the application runs; all problems are
+ * collected and reported together.
  */
 import { Auth } from '../auth/auth.js'
 import { addressSuffix, CookieNames, portSuffix } from '../http/cookies.js'
@@ -40,12 +41,12 @@ import {
   planGraphqlInterceptors,
   type GraphqlInterceptors,
 } from './graphql-routes.js'
-import { developmentHostOf } from './cli-hooks.js'
+import { LateDatabase } from './late-database.js'
 import { createLog } from './logger.js'
 import { Redactor } from '../serving/redaction/redactor.js'
 import { findRenamedClasses } from './renamed-classes.js'
 import { findMissingPackages } from './start-checks.js'
-import { collectParts, type Parts } from './module.js'
+import { collectParts, type ModuleParts } from './module.js'
 import { versionHeaders } from './versions.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
@@ -56,7 +57,8 @@ import { planRoutes } from './plan-routes.js'
 import { documentedRecords } from './public-access.js'
 import type { ProviderDeclaration } from './provider.js'
 
-export interface ApplicationPlan {
+/** What the options and the environment say. */
+interface Configuration {
   readonly environment: Environment
   readonly settings: Settings
   readonly authOptions: ResolvedAuthOptions
@@ -65,12 +67,45 @@ export interface ApplicationPlan {
   /** Removes secrets from the errors in the log. */
   readonly redactor: Redactor
   readonly clock: Clock
+}
+
+interface PlannedControllers {
+  /** With the routes of their records. */
+  readonly controllers: readonly Class[]
   readonly routes: readonly PlannedRoute[]
   /** Interceptors around requests without a route and around the framework's own routes. */
   readonly frameworkInterceptors: readonly PlannedInterceptor[]
+  /** The database of the routes of records, set at the start. */
+  readonly database: LateDatabase
+}
+
+interface PlannedEndpoints {
+  readonly graphql: PlannedGraphql
+  /** Custom decorators on its root fields. */
+  readonly graphqlInterceptors: GraphqlInterceptors
+}
+
+interface PlannedFiles {
   readonly folders: readonly FrameworkRoute[]
   /** The files of static folders. */
   readonly files: readonly FolderRoute[]
+}
+
+interface PlannedContainer {
+  readonly container: Container
+  /** Every class that the container creates, once. */
+  readonly classes: readonly Class[]
+  /** Unknown variables of settings, which are a warning. */
+  readonly unknownVariables: readonly Problem[]
+}
+
+export interface ApplicationPlan
+  extends
+    Configuration,
+    PlannedControllers,
+    PlannedEndpoints,
+    PlannedFiles,
+    Pick<PlannedContainer, 'container'> {
   /** Writes the document when it is first requested. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
@@ -80,160 +115,225 @@ export interface ApplicationPlan {
   readonly providers: readonly ProviderDeclaration[]
   /** True if something needs the database: a provider, a controller of a record, or a route with a transaction. */
   readonly needsDatabase: boolean
-  readonly graphql: PlannedGraphql
-  /** Custom decorators on its root fields. */
-  readonly graphqlInterceptors: GraphqlInterceptors
-  readonly container: Container
   /** Runs the checks of packages in the database, for `filigree doctor`. */
   readonly examine: (database: Database) => Promise<readonly string[]>
   /** True if `currentRequest()` also works after an `await`. */
   readonly requestContext: boolean
 }
 
+export interface StartHooks {
+  /** Returns the log that the application writes to. */
+  watchLog(log: Log, environment: Environment): Log
+}
+
 /**
- * @param starts true if the application will be started: only then its settings are read
+ * @param hooks of an application that will be started: only then its settings are read, and warnings are logged
  * @throws {DeclarationError} with every problem
  */
 export async function planApplication(
   module: Class,
   options: BootstrapOptions,
-  starts = false,
+  hooks?: StartHooks,
 ): Promise<ApplicationPlan> {
   const problems = new Problems()
-  const environment = readEnvironment(options.env ?? process.env, problems)
-  const { production, variables } = environment
-  const settings = resolveOptions(options, environment, problems)
-  const authOptions = resolveAuthOptions(options.auth, variables, problems)
-  const { closed } = authOptions
-  const cookieNames = createCookieNames(settings, { authOptions, options, production }, problems)
-  const redactor = new Redactor(variables)
-  const baseLog = await createLog(options.logger, environment.logLevel, redactor)
-  const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
-  const clock = clockOf(settings)
-
+  const configuration = await readConfiguration(options, hooks, problems)
   const parts = collectParts(module, problems)
   for (const table of readTables(parts.records, problems)) reportPolicy(table, problems)
-  const { cost } = settings.limits
-  // The routes of records are declared before the container exists, so they get the database at their first request.
-  let found: Database | undefined
-  const findDatabase = (): Database => (found ??= container.get(Database))
-  const declared = withCrudRoutes(parts, findDatabase, cost, problems)
-  const controllers = declared.map(({ controller }) => controller)
-  const around = planApplicationUse(settings, parts, problems)
-  const routes = planRoutes(
-    declared.map(({ controller, origin }) => ({
-      controller,
-      use: [...around.outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
-    })),
-    { ...settings, closed, clock },
-    parts.arguments,
+  const planned = planControllers(configuration, parts, problems)
+  const endpoints = planEndpoints(configuration, parts, options.graphql, problems)
+  const files = planFiles(configuration, problems)
+  const contained = await planContainer(
+    { ...configuration, ...planned, ...endpoints, readsSettings: hooks !== undefined },
+    parts,
     problems,
   )
-  findDocumentationProblems(routes, settings.docs, problems)
-
-  const graphql = planGraphql(parts, options.graphql, cost, problems)
-  prepareGraphql(graphql, { log, production, closed }, problems)
-  const graphqlInterceptors = planGraphqlInterceptors(graphql.instances, problems)
-
-  const { pages, files } = staticRoutes(settings, problems)
-  const scripts = scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath)
-
-  const interceptors = interceptorClasses([
-    ...routes.flatMap((route) => route.interceptors),
-    ...around.framework,
-    ...listGraphqlInterceptors(graphqlInterceptors),
-  ])
-  const providers = await provideConfigs(
-    [...parts.providers, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
-    [...controllers, ...interceptors],
-    { variables: starts ? variables : undefined, override: settings.override },
-    problems,
-  )
-  const container: Container = createContainer(
-    {
-      moduleName: parts.name,
-      providers,
-      controllers,
-      interceptors,
-      override: settings.override,
-      builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl, Routes],
-    },
-    problems,
-  )
-  if (production && (options.publicUrl ?? variables.PUBLIC_URL ?? '') === '')
-    problems.addAll(findUnknownAddress(container))
-
-  const classes = listClasses({ providers, controllers, interceptors, settings })
-  problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
-  for (const check of parts.checks) problems.addAll(check(classes))
-  const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
-  const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
-  const missing = await findMissingPackages(packages, { loads: production })
-  if (production) problems.addAll(missing)
-
+  checkPublicUrl(configuration, contained.container, options, problems)
+  checkClasses(contained.classes, parts, problems)
+  const missing = await checkPackages(configuration, parts, options, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
-  if (starts)
-    logWarnings(log, [
-      ...findUnknownVariables(variables, providers),
-      ...missing,
-      ...findRenamedClasses({ classes, records: parts.records, routes }),
-    ])
+
+  if (hooks !== undefined) {
+    const renamed = findRenamedClasses({ ...contained, ...planned, records: parts.records })
+    logWarnings(configuration.log, [...contained.unknownVariables, ...missing, ...renamed])
+  }
+  return {
+    ...configuration,
+    ...planned,
+    ...endpoints,
+    ...files,
+    container: contained.container,
+    document: planDocument({ ...configuration, ...planned, ...endpoints }),
+    records: withGraphqlRecords(parts.records, endpoints.graphql),
+    modules: parts.modules,
+    corsHeaders: [...parts.corsHeaders, { allowedHeaders: requestHeaders(configuration) }],
+    providers: parts.providers,
+    requestContext: options.requestContext ?? parts.requestContext,
+    needsDatabase: needsDatabase(planned, contained.container),
+    examine: async (openDatabase) => {
+      const findings = parts.examinations.map((examine) => examine(openDatabase, contained.classes))
+      return (await Promise.all(findings)).flat()
+    },
+  }
+}
+
+async function readConfiguration(
+  options: BootstrapOptions,
+  hooks: StartHooks | undefined,
+  problems: Problems,
+): Promise<Configuration> {
+  const environment = readEnvironment(options.env ?? process.env, problems)
+  const settings = resolveOptions(options, environment, problems)
+  const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
+  const { production } = environment
+  const cookieNames = createCookieNames(settings, { authOptions, options, production }, problems)
+  const redactor = new Redactor(environment.variables)
+  const log = await createLog(options.logger, environment.logLevel, redactor)
   return {
     environment,
     settings,
     authOptions,
     cookieNames,
-    log,
     redactor,
-    clock,
-    routes,
-    files,
-    container,
-    graphql,
-    graphqlInterceptors,
-    frameworkInterceptors: around.framework,
-    folders: [...pages, ...scripts],
-    document: documentReader(
-      routes,
-      settings,
-      { ...authOptions, cookieNames },
-      documentedEndpoints(graphql),
-      () => documentedRecords({ routes, graphql }),
-    ),
-    records: withGraphqlRecords(parts.records, graphql),
-    modules: parts.modules,
-    corsHeaders: [
-      ...parts.corsHeaders,
-      { allowedHeaders: [...versionHeaders(settings.versions), ...tokenHeaders(authOptions)] },
-    ],
-    providers: parts.providers,
-    requestContext: options.requestContext ?? parts.requestContext,
-    needsDatabase:
-      container.needs(Database) ||
-      controllers.some((controller) => readController(controller)?.crud !== undefined) ||
-      routes.some(usesDatabase),
-    examine: async (openDatabase) => {
-      const findings = parts.examinations.map((examine) => examine(openDatabase, classes))
-      return (await Promise.all(findings)).flat()
-    },
+    log: hooks?.watchLog(log, environment) ?? log,
+    clock: clockOf(settings),
   }
+}
+
+/** Plans the routes of controllers, with those of their records, and the interceptors around them. */
+function planControllers(
+  { settings, authOptions, clock }: Configuration,
+  parts: ModuleParts,
+  problems: Problems,
+): PlannedControllers {
+  const database = new LateDatabase()
+  const declared = withCrudRoutes(parts, () => database.get(), settings.limits.cost, problems)
+  const { outside, framework } = planApplicationUse(settings, parts, problems)
+  const routes = planRoutes(
+    declared.map(({ controller, origin }) => ({
+      controller,
+      use: [...outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
+    })),
+    { ...settings, closed: authOptions.closed, clock },
+    parts.arguments,
+    problems,
+  )
+  findDocumentationProblems(routes, settings.docs, problems)
+  const controllers = declared.map(({ controller }) => controller)
+  return { controllers, routes, frameworkInterceptors: framework, database }
+}
+
+/** Plans the endpoints of GraphQL, and builds their schemas. */
+function planEndpoints(
+  { settings, authOptions }: Configuration,
+  parts: ModuleParts,
+  option: BootstrapOptions['graphql'],
+  problems: Problems,
+): PlannedEndpoints {
+  const graphql = planGraphql(parts, option, settings.limits.cost, problems)
+  prepareGraphql(graphql, authOptions.closed, problems)
+  return { graphql, graphqlInterceptors: planGraphqlInterceptors(graphql.instances, problems) }
+}
+
+/** Plans the routes of static folders and of the browser client. */
+function planFiles({ settings }: Configuration, problems: Problems): PlannedFiles {
+  const { client, times, basePath } = settings
+  const { pages, files } = staticRoutes(settings, problems)
+  return { files, folders: [...pages, ...scriptRoutes(client, times.handler, problems, basePath)] }
+}
+
+interface ContainerInput extends Configuration, PlannedControllers, PlannedEndpoints {
+  readonly readsSettings: boolean
+}
+
+/** Plans all instances: providers, controllers and interceptors. */
+async function planContainer(
+  input: ContainerInput,
+  { name: moduleName, providers: declared }: ModuleParts,
+  problems: Problems,
+): Promise<PlannedContainer> {
+  const { controllers, routes, frameworkInterceptors, graphql, graphqlInterceptors } = input
+  const { override } = input.settings
+  const { variables } = input.environment
+  const interceptors = interceptorClasses([
+    ...routes.flatMap((route) => route.interceptors),
+    ...frameworkInterceptors,
+    ...listGraphqlInterceptors(graphqlInterceptors),
+  ])
+  const providers = await provideConfigs(
+    [...declared, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
+    [...controllers, ...interceptors],
+    { variables: input.readsSettings ? variables : undefined, override },
+    problems,
+  )
+  const builtIn = [Auth, Clock, Database, ApplicationState, PublicUrl, Routes]
+  const creation = { moduleName, providers, controllers, interceptors, override, builtIn }
+  return {
+    container: createContainer(creation, problems),
+    classes: listClasses({ providers, controllers, interceptors, override }),
+    unknownVariables: input.readsSettings ? findUnknownVariables(variables, providers) : [],
+  }
+}
+
+/** Checks the classes, also by the checks of modules. */
+function checkClasses(
+  classes: readonly Class[],
+  { checks }: ModuleParts,
+  problems: Problems,
+): void {
+  problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
+  for (const check of checks) problems.addAll(check(classes))
+}
+
+/** @returns missing packages, which are problems in production and warnings elsewhere */
+async function checkPackages(
+  { environment: { production, databaseUrl } }: Configuration,
+  parts: ModuleParts,
+  options: BootstrapOptions,
+  problems: Problems,
+): Promise<readonly Problem[]> {
+  const database = typeof options.database === 'string' ? options.database : databaseUrl
+  const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
+  const missing = await findMissingPackages(packages, { loads: production })
+  if (production) problems.addAll(missing)
+  return missing
+}
+
+/** Writes the document when it is first requested. */
+function planDocument(
+  input: Configuration & Pick<PlannedControllers, 'routes'> & PlannedEndpoints,
+): ReadDocument {
+  const { routes, settings, authOptions, cookieNames, graphql } = input
+  return documentReader(
+    routes,
+    settings,
+    { ...authOptions, cookieNames },
+    documentedEndpoints(graphql),
+    () => documentedRecords({ routes, graphql }),
+  )
+}
+
+function needsDatabase({ controllers, routes }: PlannedControllers, container: Container): boolean {
+  return (
+    container.needs(Database) ||
+    controllers.some((controller) => readController(controller)?.crud !== undefined) ||
+    routes.some(usesDatabase)
+  )
 }
 
 interface ClassSources {
   readonly providers: readonly ProviderDeclaration[]
   readonly controllers: readonly Class[]
   readonly interceptors: readonly Class[]
-  readonly settings: Settings
+  readonly override: Settings['override']
 }
 
-/** Every class of the application that the container creates, once. */
-function listClasses({ providers, controllers, interceptors, settings }: ClassSources): Class[] {
+function listClasses({ providers, controllers, interceptors, override }: ClassSources): Class[] {
   return [
     ...new Set([
       ...providers.flatMap(classOf),
       ...controllers,
       ...interceptors,
-      ...settings.override.flatMap(([, replacement]) => classOfValue(replacement)),
+      ...override.flatMap(([, replacement]) => classOfValue(replacement)),
     ]),
   ]
 }
@@ -246,23 +346,29 @@ function usesDatabase({ route, interceptors }: PlannedRoute): boolean {
   return (route.options.transaction ?? false) !== false || interceptors.some(injectsDatabase)
 }
 
-/** The header of `auth.read`: pages of other origins need it to sign in. */
-function tokenHeaders({ source: { location } }: ResolvedAuthOptions): readonly string[] {
-  return location?.in === 'header' && location.name !== 'authorization' ? [location.name] : []
+/** Headers that pages of other origins send: of versions, and of `auth.read`, to sign in. */
+function requestHeaders({ settings, authOptions }: Configuration): readonly string[] {
+  const { location } = authOptions.source
+  const isCustom = location?.in === 'header' && location.name !== 'authorization'
+  return [...versionHeaders(settings.versions), ...(isCustom ? [location.name] : [])]
 }
 
 /** The default address is loopback, and links to it work only on this machine. */
-function findUnknownAddress(container: Container): Problem[] {
+function checkPublicUrl(
+  { environment: { production, variables } }: Configuration,
+  container: Container,
+  options: BootstrapOptions,
+  problems: Problems,
+): void {
+  if (!production || (options.publicUrl ?? variables.PUBLIC_URL ?? '') !== '') return
   const names = container.dependentsOf(PublicUrl)
-  if (names.length === 0) return []
-  return [
-    {
-      code: 'PUBLIC_URL_MISSING',
-      message: `Production has no public address, and ${names.join(', ')} needs it.`,
-      remedy:
-        "Set PUBLIC_URL to the address that people type, or write bootstrap(AppModule, { publicUrl: 'https://desk.example' }).",
-    },
-  ]
+  if (names.length === 0) return
+  problems.add({
+    code: 'PUBLIC_URL_MISSING',
+    message: `Production has no public address, and ${names.join(', ')} needs it.`,
+    remedy:
+      "Set PUBLIC_URL to the address that people type, or write bootstrap(AppModule, { publicUrl: 'https://desk.example' }).",
+  })
 }
 
 /** The class of a provider's instances, by its token or by its value. */
@@ -296,7 +402,7 @@ function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGra
 
 /** Gives `@Controller('/items', { crud: Item })` the routes of its record, in a class that extends it. */
 function withCrudRoutes(
-  parts: Parts,
+  parts: ModuleParts,
   database: () => Database,
   maxCost: number,
   problems: Problems,
@@ -314,7 +420,7 @@ function withCrudRoutes(
 function checkListed(
   controller: Class,
   record: Class | undefined,
-  { name, records }: Parts,
+  { name, records }: ModuleParts,
   problems: Problems,
 ): void {
   if (record === undefined || records.includes(record)) return

@@ -3,20 +3,18 @@
  * one list, from outside to inside. Nothing is created yet. Mistakes are reported as problems.
  */
 import { Problems } from '../errors/problems.js'
-import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
+import { resolveClass, type Class } from '../metadata/class-metadata.js'
 import {
   type InterceptorClass,
   isInterceptorPosition,
   interceptorPositions,
-  type EntryInterceptor,
-  type Interceptor,
   type InterceptorPosition,
   readInterceptors,
   type DecoratorEntry,
   type InterceptorEntry,
 } from '../extensions/interceptor.js'
 import type { PlannedInterceptor } from '../serving/interceptors.js'
-import type { Parts } from './module.js'
+import type { ModuleParts, UseList } from './module.js'
 import type { Settings } from './options.js'
 import { rolesOf, type AccessRule } from '../auth/access.js'
 import { crudRecordOf } from '../records/rest/crud.js'
@@ -36,7 +34,7 @@ interface ApplicationUse {
 
 export function planApplicationUse(
   { use }: Settings,
-  { useLists }: Parts,
+  { useLists }: ModuleParts,
   problems: Problems,
 ): ApplicationUse {
   const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
@@ -60,13 +58,6 @@ function pick({ where, use }: UseList, everywhere: boolean): UseList {
   const isEverywhere = (reference: UseList['use'][number]): boolean =>
     (resolveClass(reference) as InterceptorClass | undefined)?.everywhere === true
   return { where, use: use.filter((reference) => isEverywhere(reference) === everywhere) }
-}
-
-/** The interceptors of a `use` list, and the owner of the list. */
-export interface UseList {
-  /** `bootstrap` or `AppModule`. */
-  readonly where: string
-  readonly use: readonly (ClassReference<Interceptor | EntryInterceptor> | undefined)[]
 }
 
 /** The interceptors and decorators of a route. */

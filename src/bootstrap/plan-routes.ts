@@ -19,7 +19,8 @@ import type { PlannedRoute } from '../serving/served-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
 import { checkUnknownKeys, type Settings } from './options.js'
-import { planInterceptors, type UseList } from './plan-interceptors.js'
+import type { UseList } from './module.js'
+import { planInterceptors } from './plan-interceptors.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
 
 /** The data that a controller's routes are planned from. */

@@ -6,8 +6,8 @@ import { Problems } from '../errors/problems.js'
 import type { Log } from '../core/log.js'
 import { joinPaths } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
-import type { BootstrapOptions } from './options.js'
-import type { ApplicationPlan } from './plan-application.js'
+import type { BootstrapOptions, Settings } from './options.js'
+import type { PlannedGraphql } from './graphql-routes.js'
 import { requireBoth } from '../auth/access.js'
 import { resolveClass, type Class } from '../metadata/class-metadata.js'
 import type { DocumentedRecords } from '../openapi/document.js'
@@ -31,14 +31,16 @@ export function isWithoutRows({ route, access }: Pick<PlannedRoute, 'route' | 'a
   return table !== undefined && !showsAnonymous(table)
 }
 
-type AccessPlan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions' | 'settings'>
+interface PlannedAccess extends PlannedOperations {
+  readonly settings: Settings
+}
 
 /** Maximum number of listed names of one kind. For further names only their number is written. */
 const maxNames = 40
 
 /** One text for each kind of access: `read GET /items, GET /metrics`. */
 export function describePublicAccess(
-  plan: AccessPlan,
+  plan: PlannedAccess,
   { cors }: Pick<BootstrapOptions, 'cors'>,
 ): string[] {
   const { docs, basePath, static: folders } = plan.settings
@@ -91,7 +93,7 @@ function describeNames(label: string, names: readonly string[], end = ''): strin
 
 /** Logs one line, so that operators notice open access. */
 export function logPublicAccess(
-  plan: AccessPlan,
+  plan: PlannedAccess,
   options: Pick<BootstrapOptions, 'cors'>,
   log: Log,
 ): void {
@@ -99,7 +101,10 @@ export function logPublicAccess(
   log.info({ open }, `Callers without a token may: ${open.join('; ')}.`)
 }
 
-type Plan = Pick<ApplicationPlan, 'routes' | 'graphql'>
+interface PlannedOperations {
+  readonly routes: readonly PlannedRoute[]
+  readonly graphql: PlannedGraphql
+}
 
 /** Names of records, in alphabetical order. */
 interface OpenRecords {
@@ -114,7 +119,7 @@ interface OpenRecords {
 }
 
 /** Logs which records are open. */
-export function logOpenRecords(plan: Plan, log: Log): void {
+export function logOpenRecords(plan: PlannedOperations, log: Log): void {
   const records = openRecords(plan)
   const text = describeOpenRecords(records)
   if (text !== '') log.info({ records }, text)
@@ -133,7 +138,7 @@ export function describeOpenRecords(records: OpenRecords): string {
   return sentences.filter((sentence) => sentence !== false).join(' ')
 }
 
-export function openRecords({ routes, graphql }: Plan): OpenRecords {
+export function openRecords({ routes, graphql }: PlannedOperations): OpenRecords {
   const tables = new Set<Table>()
   for (const { route, access } of routes) {
     const record = route.method === 'GET' && access.open ? recordOf(route.controller) : undefined
@@ -161,7 +166,7 @@ export function openRecords({ routes, graphql }: Plan): OpenRecords {
 }
 
 /** For the OpenAPI document. */
-export function documentedRecords(plan: Plan): DocumentedRecords {
+export function documentedRecords(plan: PlannedOperations): DocumentedRecords {
   const { readable, confirmed, withoutRows } = openRecords(plan)
   return { readable: [...readable, ...confirmed].sort(), withoutRows }
 }

@@ -100,8 +100,6 @@ export interface GraphQLHost {
   readonly production: boolean
   /** The maximum number of changes that wait for a subscriber: `limits.events`. */
   readonly events?: number
-  /** Require a token for queries without another rule. Default false. */
-  readonly closed?: boolean
   /** Default: the system clock. */
   readonly clock?: Clock
   /** The live queries of the application. */
@@ -131,6 +129,8 @@ export class GraphQL {
   #insteadOfIntrospection: string | undefined
   /** The access rules of operations that the program runs. */
   #access: DefaultAccess = defaultAccess
+  /** Whether queries without another rule require a token, because the application is closed. */
+  #isClosed = false
   #host: GraphQLHost | undefined
   #standaloneLive: LiveQueries | undefined
   #executor: Executor | undefined
@@ -267,6 +267,7 @@ export class GraphQL {
     limited.#insteadOfIntrospection = insteadOfIntrospection
     for (const type of records.keys()) limited.schema.fromOrm(type)
     limited.#access = this.routes[0]?.access ?? this.#access
+    limited.#isClosed = this.#isClosed
     if (this.#host !== undefined) limited.bind(this.#host)
     return limited
   }
@@ -281,12 +282,12 @@ export class GraphQL {
 
   /** Whether the IDE is served. If queries require a token, only with the option `ide: true`. */
   get ide(): boolean {
-    return this.#options.ide ?? this.#host?.closed !== true
+    return this.#options.ide ?? !this.#isClosed
   }
 
   /** The access rules of a route, with a token required for queries if the application is closed. */
   accessFor(access: DefaultAccess): DefaultAccess {
-    if (this.#host?.closed !== true || access.write.open || !access.read.open) return access
+    if (!this.#isClosed || access.write.open || !access.read.open) return access
     return access === defaultAccess ? closedAccess : { ...access, read: tokenAccess }
   }
 
@@ -295,7 +296,7 @@ export class GraphQL {
     return this.#options.database === undefined && this.schema.records.length > 0
   }
 
-  /** Connects the instance to the application. Options of the instance take precedence. */
+  /** Connects the instance to the running application. Options of the instance take precedence. */
   bind(host: GraphQLHost): void {
     this.#host = host
     this.schema.resolvers.bind(host.get)
@@ -304,9 +305,15 @@ export class GraphQL {
     this.#entryOptions = this.#executor = undefined
   }
 
-  /** Builds the schema, reads the persisted documents, and reports their problems. */
-  prepare(problems: Problems): void {
-    for (const read of [() => this.executor(), () => this.documents()]) {
+  /**
+   * Builds the schema, reads the persisted documents, and reports their problems.
+   *
+   * @param isClosed true if queries without another rule require a token
+   */
+  prepare(isClosed: boolean, problems: Problems): void {
+    this.#isClosed = isClosed
+    problems.addAll(this.#problems.list)
+    for (const read of [() => this.schema.build(), () => this.documents()]) {
       try {
         read()
       } catch (error) {

@@ -93,8 +93,7 @@ export async function explainOperation(
   }
   const { database } = opened
   try {
-    const host = { database, log: silentLog, production: false, clock: plan.clock }
-    graphql.bind({ ...host, closed: plan.authOptions.closed })
+    graphql.bind({ database, log: silentLog, production: false, clock: plan.clock })
     const { sent, errors } = await runReadOnly(opened, () => run(graphql, text, claims, database))
     const statements = []
     for (const sql of sent) statements.push({ sql, ...(await planStatement(database, sql)) })
