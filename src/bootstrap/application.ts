@@ -13,7 +13,7 @@ import { isOperational } from '../openapi/documented-route.js'
 import { reachable } from '../routing/route.js'
 import type { ApplicationState } from '../serving/application-state.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
-import type { PlannedRoute } from '../serving/served-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Container } from './container.js'
 import type { Listener } from './listen.js'
 import type { ApplicationPlan } from './plan-application.js'
@@ -63,7 +63,7 @@ export function createApplication(
     url: listener?.url,
     close: async () => {
       state.closing = true
-      dispatcher.draining = true
+      dispatcher.drain()
       // With a port handover the next process waits, and no load balancer has to notice.
       if (container.hasClosing)
         await notifyClosing(

@@ -344,7 +344,7 @@ function createUpgrades(
       dispatcher.serve(incoming, outgoing)
     },
     recognise: (request) => gate.recognise(request),
-    isClosing: () => dispatcher.draining,
+    isClosing: () => dispatcher.isDraining,
     maxOperations: settings.bounds.streamsByAddress,
     initTimeout: settings.times.headers,
     stall: settings.times.stall,

@@ -16,12 +16,9 @@ import {
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { CookieNames } from '../http/cookies.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import {
-  frameworkRoute,
-  type FrameworkRoute,
-  type PlannedRoute,
-  type Step,
-} from '../serving/served-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
+import type { Step } from '../serving/served-route.js'
 import { promiseOf } from '../core/maybe-promise.js'
 import { Undocumented } from '../extensions/custom-decorator.js'
 import type { Settings } from './options.js'

@@ -1,11 +1,7 @@
 /** Fills the route table of a planned application: first its own routes, then the framework's. */
 import { joinPaths, parsePattern, restType } from '../routing/pattern.js'
-import {
-  frameworkRoute,
-  type FrameworkRoute,
-  addOuterEntries,
-  type ServedRoute,
-} from '../serving/served-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
+import { ServedRoute, surround } from '../serving/served-route.js'
 import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-routes.js'
 import { promiseOf } from '../core/maybe-promise.js'
 import { readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
@@ -83,7 +79,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     servedRoutes.set(planned.info, served)
     const last = route.pattern.segments.at(-1)
     const isRest = route.method === 'GET' && last?.kind === 'parameter' && last.type === restType
-    const routed = isRest ? Object.freeze({ ...served, yieldsToFiles: true }) : served
+    const routed = isRest ? new ServedRoute({ ...served, yieldsToFiles: true }) : served
     if (route.options.internal === true) continue
     if (table instanceof RouteTable) table.add(route.method, route.pattern, routed)
     else table.add(route.method, route.pattern, routed, route.version)
@@ -95,16 +91,16 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
       find,
       problems,
     )
-    return addOuterEntries(served, [...gate, ...body])
+    return surround(served, [...gate, ...body])
   })
   const { pattern, served } = liveQueriesRoute(plan.settings, context, serve)
   const { gate, body } = createInterceptors(plan.frameworkInterceptors, served.info, find, problems)
-  table.add('POST', pattern, addOuterEntries(served, [...gate, ...body]))
+  table.add('POST', pattern, surround(served, [...gate, ...body]))
   const interceptors = createInterceptors(plan.frameworkInterceptors, undefined, find, problems)
   const outside = [...interceptors.gate, ...interceptors.body]
   problems.throwIfAny()
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
-    addOuterEntries(unmatchedRoute(refuse, plan.settings.times.handler), outside)
+    surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
   return {
     table,
     findFile: files,
@@ -157,15 +153,13 @@ function addFrameworkRoutes(
 
 /** The route that interceptors get for requests without a route. */
 function unmatchedRoute(refuse: Invoker, timeout: number): ServedRoute {
-  return {
+  return new ServedRoute({
     pathNames: [],
     info: undefined,
     before: [],
-    pipeline: undefined,
     invoke: refuse,
-    shape: undefined,
     after: [],
     rule: { status: 200, notFoundWhenEmpty: false },
     timeout,
-  }
+  })
 }

@@ -26,13 +26,8 @@ import { readNamedOperation, interceptedRoots } from '../graphql/root-intercepto
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
-import {
-  type PipelineEntry,
-  frameworkRoute,
-  type FrameworkRoute,
-  toSteps,
-  type Step,
-} from '../serving/served-route.js'
+import { type PipelineEntry, surround, type Step } from '../serving/served-route.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import {
   createInterceptors,
   type FindInstance,
@@ -235,10 +230,11 @@ function serve(
       ? followPromises(handle, `${method} ${path}`, promises)
       : handle
   const options = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
-  const route = frameworkRoute({ ...options, ...steps })
-  if (!runsOperations || intercept === undefined) return [{ method, ...route }]
-  const lines = [...steps.before.map((step) => ({ step })), { intercept }]
-  return [{ method, ...route, served: Object.freeze({ ...route.served, ...toSteps(lines) }) }]
+  if (!runsOperations || intercept === undefined)
+    return [{ method, ...frameworkRoute({ ...options, ...steps }) }]
+  const { served } = frameworkRoute({ ...options, after: steps.after })
+  const entries = [...steps.before.map((step) => ({ step })), { intercept }]
+  return [{ method, pattern, served: surround(served, entries) }]
 }
 
 // Custom decorators on root fields. They are planned at the start, and run around operations that select the fields.

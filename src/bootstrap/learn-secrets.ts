@@ -2,7 +2,7 @@
 import type { Class } from '../metadata/class-metadata.js'
 import { readRecord } from '../records/model/record.js'
 import type { Redactor } from '../serving/redaction/redactor.js'
-import type { PlannedRoute } from '../serving/served-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 
 interface DescribedClasses {
   readonly records: readonly Class[]

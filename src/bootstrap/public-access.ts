@@ -18,7 +18,7 @@ import { showsAnonymous } from '../records/policy/visible-rows.js'
 import { crudRecordOf } from '../records/rest/crud.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/decorators.js'
-import type { PlannedRoute } from '../serving/served-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 
 /** Describes a record, and its routes, that callers without a sign-in may query, although its `rows` shows them no rows. */
 export const withoutRowsText = 'open, shows no rows without a sign-in'

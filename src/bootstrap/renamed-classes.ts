@@ -6,7 +6,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { readShape } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { PlannedRoute } from '../serving/served-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 
 interface NamedClasses {
   /** Providers, controllers and interceptors. */

@@ -11,7 +11,7 @@ import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { findRouteWarnings } from '../routing/route.js'
 import type { Settings } from './options.js'
-import type { PlannedRoute } from '../serving/served-route.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
 
 interface FindPackagesOptions {
   /**

@@ -253,7 +253,7 @@ class NodeResponder implements Responder {
       outgoing.writeHead(status, head())
       outgoing.end()
     } else {
-      request.streams = true
+      request.beginStream()
       if (body instanceof EventStream) body.request = request
       const writeHead = (): void => {
         outgoing.writeHead(status, head())

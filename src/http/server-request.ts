@@ -134,6 +134,12 @@ export interface ReturnedStream {
   readonly runInContext: (work: () => void) => void
 }
 
+/**
+ * What happens with a request: its steps and its handler run, then the steps after the handler, then it has its
+ * response, complete or as a stream. A request whose time is over passes through the same phases.
+ */
+export type RequestPhase = 'handling' | 'finishing' | 'answered' | 'streaming'
+
 export class ServerRequest implements HttpRequest {
   /** Set by the dispatcher. */
   route: RouteInfo | undefined = undefined
@@ -183,20 +189,12 @@ export class ServerRequest implements HttpRequest {
   pathNames: readonly string[] = []
   /** Collected response headers, names and values in turn, which are sent with any response. */
   responseHeaders: string[] | undefined = undefined
-  /** True after a response was sent. Later ones are dropped. */
-  answered = false
-  /** Whether it is a live query, whose handler runs repeatedly. */
-  isLive = false
   /** True after JSON that depends on the caller was written for it. */
   jsonDependsOnCaller = false
-  /** True after a streamed response has begun, which may still read for the request. */
-  streams = false
   /** True after the request exceeded its route's time. Nothing may be written for it any more. */
   isTimedOut = false
   /** The error of a 5xx response, if there is one. */
   failure: unknown = undefined
-  /** True once the steps after the handler have begun: they run only once. */
-  finishing = false
   /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
   returnedStreams: ReturnedStream[] | undefined = undefined
   /** Functions that run after the response was sent or the client has disconnected. */
@@ -226,6 +224,7 @@ export class ServerRequest implements HttpRequest {
   /** The start time by the monotonic clock, and the observers of its end; set if there are observers. */
   startTime = 0
   observers: RequestObservers | undefined = undefined
+  #phase: RequestPhase = 'handling'
   #isKnownVisitor = false
   #isSessionRead = false
   #abort: AbortController | undefined
@@ -255,9 +254,43 @@ export class ServerRequest implements HttpRequest {
     return readPath(this.sentPath, this.route?.path)
   }
 
+  get phase(): RequestPhase {
+    return this.#phase
+  }
+
+  /** Whether the response has begun. Later ones are dropped. */
+  get answered(): boolean {
+    return this.#phase === 'answered' || this.#phase === 'streaming'
+  }
+
   /** Whether the response was sent or the client has disconnected. */
   get isOver(): boolean {
-    return (this.answered && !this.streams) || this.outgoing.destroyed
+    return this.#phase === 'answered' || this.outgoing.destroyed
+  }
+
+  /**
+   * Whether new work for it is useless: it has its complete response, or its time is over. A stream, such as a live
+   * query, may still need work.
+   */
+  get refusesWork(): boolean {
+    return this.#phase === 'answered' || this.isTimedOut
+  }
+
+  /** The steps after the handler begin. They run only once. */
+  beginFinish(): void {
+    this.#phase = 'finishing'
+  }
+
+  /** The response begins. @returns false if there was one before */
+  beginResponse(): boolean {
+    if (this.answered) return false
+    this.#phase = 'answered'
+    return true
+  }
+
+  /** The response is a stream, which may still read for the request. */
+  beginStream(): void {
+    this.#phase = 'streaming'
   }
 
   /** Path parameters by name, converted. */

@@ -6,12 +6,12 @@ import { LinkedList, type ListItem } from '../core/collections.js'
 import { HttpError } from '../errors/http-error.js'
 import { timeoutRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { ServedRoute } from './served-route.js'
 
 /** A request that waits for its body, a step or its handler. */
-export interface Waiting extends ListItem<Waiting> {
+export interface Waiting<Run> extends ListItem<Waiting<Run>> {
   readonly request: ServerRequest
-  readonly route: ServedRoute
+  /** Passed to the common `expire`. */
+  readonly run: Run | undefined
   /** Milliseconds, on the clock of `Deadlines`. */
   until: number
   /** Called instead of the common `expire`. Must not throw. */
@@ -24,14 +24,14 @@ export interface Waiting extends ListItem<Waiting> {
  *
  * @param fail responds with the time-out
  */
-export function stopInTime(
-  { request, route }: Pick<Waiting, 'request' | 'route'>,
-  deadlines: Deadlines,
+export function stopInTime<Run>(
+  request: ServerRequest,
+  deadlines: Deadlines<Run>,
   fail: (error: HttpError) => void,
 ): void {
   const error = timeoutError(request)
   let isKnown = false
-  const waiting = deadlines.wait(request, route, grace, () => {
+  const waiting = deadlines.wait(request, undefined, grace, () => {
     if (request.answered) return
     if (!isKnown) request.log.warn({}, unknownOutcome)
     fail(error)
@@ -63,10 +63,11 @@ export const grace = 1000
 const shortestTick = 5
 const longestTick = 1000
 
-export class Deadlines {
-  readonly #waiting = new LinkedList<Waiting>()
+/** @typeParam Run what a request waits in, for `expire` */
+export class Deadlines<Run> {
+  readonly #waiting = new LinkedList<Waiting<Run>>()
   readonly #tick: number
-  readonly #expire: (waiting: Waiting) => void
+  readonly #expire: (waiting: Waiting<Run>) => void
   #timer: NodeJS.Timeout | undefined
   #now = 0
 
@@ -74,7 +75,7 @@ export class Deadlines {
    * @param shortest the shortest limit in use, in milliseconds
    * @param expire called once for each request that waited too long. Must not throw
    */
-  constructor(shortest: number, expire: (waiting: Waiting) => void) {
+  constructor(shortest: number, expire: (waiting: Waiting<Run>) => void) {
     this.#tick = Math.min(longestTick, Math.max(shortestTick, Math.floor(shortest / 4)))
     this.#expire = expire
   }
@@ -82,15 +83,15 @@ export class Deadlines {
   /** @returns the object to pass to `done` when the wait is over */
   wait(
     request: ServerRequest,
-    route: ServedRoute,
+    run: Run | undefined,
     milliseconds: number,
     expire?: () => void,
-  ): Waiting {
+  ): Waiting<Run> {
     if (this.#timer === undefined) this.#start()
     // The clock may lag by up to one tick.
-    const waiting: Waiting = {
+    const waiting: Waiting<Run> = {
       request,
-      route,
+      run,
       until: this.#now + this.#tick + milliseconds,
       expire,
       previous: undefined,
@@ -102,16 +103,16 @@ export class Deadlines {
   }
 
   /** Milliseconds until it expires. */
-  remaining({ until }: Waiting): number {
+  remaining({ until }: Waiting<Run>): number {
     return Math.max(0, until - this.#tick - this.#now)
   }
 
   /** Sets a new time limit, counted from now. */
-  extend(waiting: Waiting, milliseconds: number): void {
+  extend(waiting: Waiting<Run>, milliseconds: number): void {
     waiting.until = this.#now + this.#tick + milliseconds
   }
 
-  done(waiting: Waiting): void {
+  done(waiting: Waiting<Run>): void {
     this.#waiting.delete(waiting)
   }
 

@@ -1,28 +1,19 @@
 /**
- * Runs the steps of a request. Every request runs through them in this order:
- *
- *   head → route → before (gate, body, session, checks) → handler → shape → after (session, token) → response
- *
- * Only a step or a handler that returns a promise is awaited. The responder sends errors that any of them throws. The
- * steps of a route are chosen in `serve-route.ts`.
+ * Takes a request: checks its head, finds its route, and starts its pipeline. Requests without a route and OPTIONS
+ * get their response here.
  */
 import { publishRequest, requestEvents, type RequestObservers } from '../http/request-observers.js'
-import { invokeScheduled } from '../http/response-body.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headError } from '../http/request-head.js'
 import type { Responder } from '../http/responder.js'
-import { noSniff, onAccept } from '../http/response-head.js'
-import { isThenable } from '../core/maybe-promise.js'
+import { noSniff } from '../http/response-head.js'
 import { methods, pathError, type RouteLookup } from '../routing/route-table.js'
-import { runInRequest } from './current-request.js'
-import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
-import { releaseUnsentStreams } from '../http/result.js'
 import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
-import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
+import { Pipeline } from './pipeline.js'
 
 /**
  * Finds the route for a file of a static folder.
@@ -52,45 +43,38 @@ export interface DispatcherOptions {
 }
 
 export class Dispatcher {
-  /** True while the application closes. Every response then closes its connection. */
-  draining = false
   readonly #table: RouteLookup<ServedRoute>
-  readonly #responder: Responder
+  readonly #pipeline: Pipeline
   readonly #cors: Cors
   readonly #settings: RequestSettings
   readonly #application: object
   readonly #observers: RequestObservers
   readonly #maxUrlLength: number
-  readonly #deadlines: Deadlines
-  readonly #pipelineContext: PipelineContext
   readonly #unmatchedRoute: ServedRoute | undefined
   readonly #findFile: FindFile | undefined
 
   constructor(options: DispatcherOptions) {
     this.#table = options.table
-    this.#responder = options.responder
+    this.#pipeline = new Pipeline(options.responder, options.shortestTime)
     this.#cors = options.cors
     this.#settings = options.settings
     this.#application = options.application
     this.#observers = options.observers
     this.#maxUrlLength = options.maxUrlLength
-    this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
-      this.#expire(waiting)
-    })
-    this.#pipelineContext = {
-      responder: options.responder,
-      deadlines: this.#deadlines,
-      send: (request, route, answer) => {
-        this.#send(request, route, answer)
-      },
-      fail: (request, error) => {
-        this.#fail(request, error)
-      },
-    }
     this.#findFile = options.findFile
     this.#unmatchedRoute = options.aroundUnmatched?.((request) => {
       throw this.#unmatched(request)
     })
+  }
+
+  /** Whether the application closes. */
+  get isDraining(): boolean {
+    return this.#pipeline.isDraining
+  }
+
+  /** The application closes: from now on, every response closes its connection. */
+  drain(): void {
+    this.#pipeline.isDraining = true
   }
 
   /** Processes a request. Never throws. */
@@ -119,9 +103,9 @@ export class Dispatcher {
     if (this.#observers.hasObservers) this.#observers.begin(request)
     if (requestEvents.hasSubscribers)
       publishRequest(request, this.#application, (same) => {
-        this.#runRoute(same, route)
+        this.#pipeline.start(same, route)
       })
-    else this.#runRoute(request, route)
+    else this.#pipeline.start(request, route)
   }
 
   /** Responds with an error before any route is chosen. */
@@ -129,7 +113,7 @@ export class Dispatcher {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     if (this.#observers.hasObservers) this.#observers.begin(request)
     const fail = (): void => {
-      this.#fail(request, error)
+      this.#pipeline.fail(request, error)
     }
     if (requestEvents.hasSubscribers) publishRequest(request, this.#application, fail)
     else fail()
@@ -140,7 +124,7 @@ export class Dispatcher {
     try {
       const error = headError(incoming, this.#maxUrlLength)
       if (error !== undefined) {
-        this.#fail(request, error)
+        this.#pipeline.fail(request, error)
         return
       }
       if (request.method === 'OPTIONS') {
@@ -151,14 +135,14 @@ export class Dispatcher {
       const found = this.#table.match(method, sentPath, pathValues, incoming.headers)
       const route = found ?? this.#unmatchedRoute
       if (route === undefined) {
-        this.#fail(request, this.#unmatched(request))
+        this.#pipeline.fail(request, this.#unmatched(request))
         return
       }
-      if (route.yieldsToFiles === true && this.#findFile !== undefined) {
-        this.#runRoute(request, this.#fileBefore(request, route, this.#findFile))
-      } else this.#runRoute(request, route)
+      if (route.yieldsToFiles && this.#findFile !== undefined) {
+        this.#pipeline.start(request, this.#fileBefore(request, route, this.#findFile))
+      } else this.#pipeline.start(request, route)
     } catch (error) {
-      this.#fail(request, error)
+      this.#pipeline.fail(request, error)
     }
   }
 
@@ -168,154 +152,6 @@ export class Dispatcher {
     if (file === undefined) return route
     request.pathValues.splice(0, Infinity, ...values)
     return file
-  }
-
-  /** Starts the pipeline of a route. */
-  #runRoute(request: ServerRequest, route: ServedRoute): void {
-    request.pathNames = route.pathNames
-    if (route.headers !== undefined) request.responseHeaders = [...route.headers]
-    if (route.hasLiveQueries === true) request.dependsOn |= onAccept
-    request.route = route.info
-    const runner = route.pipeline === undefined ? this.#run : this.#runIntercepted
-    runInRequest(request, runner, route, 0)
-  }
-
-  /** Continues with the step `from`. */
-  readonly #run = (request: ServerRequest, route: ServedRoute, from: number): void => {
-    try {
-      const steps = route.before
-      for (let index = from; index < steps.length; index++) {
-        const pending = steps[index]?.(request)
-        if (pending !== undefined) {
-          this.#waitForStep(pending, request, route, index + 1)
-          return
-        }
-      }
-      const result = invokeScheduled(route, request)
-      if (isThenable(result)) this.#waitForHandler(result, request, route)
-      else this.#finish(request, route, result)
-    } catch (error) {
-      this.#failRoute(request, route, error)
-    }
-  }
-
-  readonly #runIntercepted = (request: ServerRequest, route: ServedRoute): void => {
-    runInterceptedPipeline(request, route, this.#pipelineContext)
-  }
-
-  #waitForStep(
-    pending: Promise<void>,
-    request: ServerRequest,
-    route: ServedRoute,
-    next: number,
-  ): void {
-    const waiting = this.#deadlines.wait(request, route, request.bodyTime ?? route.timeout)
-    pending.then(
-      () => {
-        this.#deadlines.done(waiting)
-        request.bodyTime = undefined
-        if (!request.isOver) runInRequest(request, this.#run, route, next)
-      },
-      (error: unknown) => {
-        this.#deadlines.done(waiting)
-        this.#failRoute(request, route, error)
-      },
-    )
-  }
-
-  #waitForHandler(result: PromiseLike<unknown>, request: ServerRequest, route: ServedRoute): void {
-    const waiting = this.#deadlines.wait(request, route, route.timeout)
-    result.then(
-      (value) => {
-        this.#deadlines.done(waiting)
-        this.#finish(request, route, value)
-      },
-      (error: unknown) => {
-        this.#deadlines.done(waiting)
-        this.#failRoute(request, route, error)
-      },
-    )
-  }
-
-  #expire(waiting: Waiting): void {
-    const { request, route } = waiting
-    stopInTime(waiting, this.#deadlines, (error) => {
-      this.#failRoute(request, route, error)
-    })
-  }
-
-  #finish(request: ServerRequest, route: ServedRoute, result: unknown): void {
-    if (request.answered || request.finishing) {
-      this.#responder.discard(result)
-      return
-    }
-    try {
-      const shaped = route.shape === undefined ? result : route.shape(result)
-      if (route.after.length === 0) this.#send(request, route, shaped)
-      else
-        this.#runAfter(request, route, () => {
-          this.#send(request, route, shaped)
-        })
-    } catch (error) {
-      this.#failRoute(request, route, error)
-    }
-  }
-
-  #failRoute(request: ServerRequest, route: ServedRoute, cause: unknown): void {
-    if (request.answered) return
-    const error = request.isTimedOut ? timeoutError(request) : cause
-    if (route.after.length === 0 || request.finishing) {
-      this.#fail(request, error)
-      return
-    }
-    this.#runAfter(request, route, () => {
-      this.#fail(request, error)
-    })
-  }
-
-  /** Runs the steps after the handler once, then `done`. If a step fails, its error becomes the response. */
-  #runAfter(request: ServerRequest, route: ServedRoute, done: () => void, from = 0): void {
-    request.finishing = true
-    try {
-      for (let index = from; index < route.after.length; index++) {
-        const pending = route.after[index]?.(request)
-        if (pending === undefined) continue
-        const waiting = this.#deadlines.wait(request, route, route.timeout)
-        pending.then(
-          () => {
-            this.#deadlines.done(waiting)
-            this.#runAfter(request, route, done, index + 1)
-          },
-          (error: unknown) => {
-            this.#deadlines.done(waiting)
-            this.#fail(request, error)
-          },
-        )
-        return
-      }
-      done()
-    } catch (error) {
-      this.#fail(request, error)
-    }
-  }
-
-  #send(request: ServerRequest, route: ServedRoute, result: unknown): void {
-    if (request.answered) {
-      this.#responder.discard(result)
-      return
-    }
-    request.answered = true
-    if (this.draining) request.addHeader('Connection', 'close')
-    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, result)
-    this.#responder.send(request, result, route.rule)
-  }
-
-  #fail(request: ServerRequest, error: unknown): void {
-    if (request.answered) return
-    request.answered = true
-    if (this.draining) request.addHeader('Connection', 'close')
-    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, undefined)
-    this.#responder.fail(request, error)
   }
 
   /** Returns 405 if the path has other methods, otherwise 404. */
@@ -346,14 +182,14 @@ export class Dispatcher {
     const error = pathError(request.sentPath)
     const allowed = error === undefined ? this.#allowedMethods(request.sentPath) : []
     if (allowed.length === 0 && !isPreflight) {
-      this.#fail(request, error ?? new HttpError(404))
+      this.#pipeline.fail(request, error ?? new HttpError(404))
       return
     }
-    request.answered = true
+    request.beginResponse()
     const cors = isPreflight ? this.#cors.preflightHeaders(request) : this.#cors.headersFor(request)
     const head = [...noSniff, ...cors]
     if (allowed.length > 0) head.push('Allow', toAllow(allowed))
-    if (this.draining) head.push('Connection', 'close')
+    if (this.isDraining) head.push('Connection', 'close')
     request.outgoing.writeHead(204, head)
     request.outgoing.end()
   }

@@ -8,9 +8,8 @@
  * before the gate → gate → before the body → body, session, checks → before the handler → handler
  * ```
  *
- * Interceptors before the handler become one function around its call (`aroundHandler`), so that such a route runs in
- * the ordinary pipeline. The outer ones get responses, and `intercepted-pipeline.ts` serves their routes. Called once
- * for each route at the start.
+ * Interceptors before the handler become one function around its call (`aroundHandler`), and get its result. The outer
+ * ones get responses: `surround` compiles them. Called once for each route at the start.
  */
 import { isThenable } from '../core/maybe-promise.js'
 import type { Problems } from '../errors/problems.js'
@@ -247,8 +246,7 @@ function promised(value: unknown, request: ServerRequest): Promise<unknown> {
 
 function start(inner: Invoker, request: ServerRequest): unknown {
   // The client already got a 503, so new work would be useless. Live queries run again after their first response.
-  if ((request.answered && !request.isLive) || request.isTimedOut)
-    return Promise.reject(new HttpError(503))
+  if (request.refusesWork) return Promise.reject(new HttpError(503))
   try {
     return callInRequest(request, inner)
   } catch (error) {

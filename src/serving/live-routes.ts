@@ -30,7 +30,7 @@ import { trackRequest } from '../records/statement-tracking.js'
 import { responseRights } from '../records/rights/secured-responses.js'
 import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
-import type { PlannedRoute } from './served-route.js'
+import type { PlannedRoute } from './planned-route.js'
 import { isMap } from '../core/json.js'
 import { findValue } from '../http/response-head.js'
 import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
@@ -229,7 +229,6 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
-    request.isLive = true
     const { admitted: auth } = request
     const claims = auth?.claims
     const byKey = auth?.by === 'key'

@@ -19,7 +19,8 @@ import {
   type InternalResponse,
 } from './internal-request.js'
 import type { Dispatcher } from './dispatcher.js'
-import type { PlannedRoute, ServedRoute } from './served-route.js'
+import type { PlannedRoute } from './planned-route.js'
+import type { ServedRoute } from './served-route.js'
 
 /** The parameters, bodies and responses of all routes, as in the OpenAPI document. */
 export interface RouteDescriptions {

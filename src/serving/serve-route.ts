@@ -13,6 +13,7 @@ import { readShape } from '../fields/shape.js'
 import { formMedia, uploadMedia, type BodyField, type BodyPlan } from '../http/bodies/body-types.js'
 import { readBody } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
+import type { ResultRule } from '../http/result.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Times } from '../http/server.js'
 import type { LiveQueries } from '../live/live-queries.js'
@@ -20,13 +21,8 @@ import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionManager } from '../auth/sessions.js'
 import type { Session } from '../http/request.js'
-import {
-  type PlannedRoute,
-  toSteps,
-  type PipelineEntry,
-  type ServedRoute,
-  type Step,
-} from './served-route.js'
+import type { PlannedRoute } from './planned-route.js'
+import { ServedRoute, surround, type PipelineEntry, type Step } from './served-route.js'
 import type { PromiseWatch } from './current-request.js'
 import { inspectResults } from './result-inspection.js'
 import { hasLiveQueries, withLiveQueries } from './live-routes.js'
@@ -72,7 +68,7 @@ export function serveRoute(
     withWriteDeadline(inTransaction(invoke, route, context), { route, isGenerated }, context)
   const compiled = compileInvoker({ route, controller, customArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
-  const rule: ServedRoute['rule'] = {
+  const rule: ResultRule = {
     status: route.options.status ?? 200,
     notFoundWhenEmpty: route.options.returns !== undefined,
     ...(route.options.etag === true && route.method === 'GET' ? { etag: true } : {}),
@@ -89,26 +85,12 @@ export function serveRoute(
     aroundHandler(interceptors.handler, invoke),
     checks.returnsForCaller,
   )
-  return Object.freeze({
+  const handlerRoute = new ServedRoute({
     pathNames: route.pattern.names,
     info: plan.info,
     headers: plan.headers,
     hasLiveQueries: hasLiveQueries(plan, handler),
-    ...toSteps([
-      ...interceptors.gate,
-      // A guard may read the session. Otherwise the store is only read after the gate.
-      ...toEntries([
-        hasGuard(access) && openSession(context.sessions),
-        ...accessSteps(plan, context),
-      ]),
-      ...interceptors.body,
-      ...toEntries([
-        hasBody && readWithin(bodyPlan(plan), context.times),
-        hasSession && !hasGuard(access) && openSession(context.sessions),
-        checks.query,
-        hasBody && checks.body,
-      ]),
-    ]),
+    before: [],
     invoke: withLiveQueries({ plan, handler, interceptors, invoke: outermost, rule }, context.live),
     shape: checks.returns,
     after: [
@@ -118,6 +100,21 @@ export function serveRoute(
     rule,
     timeout: route.options.timeout ?? context.times.handler,
   })
+  return surround(handlerRoute, [
+    ...interceptors.gate,
+    // A guard may read the session. Otherwise the store is only read after the gate.
+    ...toEntries([
+      hasGuard(access) && openSession(context.sessions),
+      ...accessSteps(plan, context),
+    ]),
+    ...interceptors.body,
+    ...toEntries([
+      hasBody && readWithin(bodyPlan(plan), context.times),
+      hasSession && !hasGuard(access) && openSession(context.sessions),
+      checks.query,
+      hasBody && checks.body,
+    ]),
+  ])
 }
 
 /** If records have secured fields, all callers get what they may read. */
@@ -158,7 +155,7 @@ function inTransaction(
     const work = async (): Promise<unknown> => {
       const result = await invoke(request, customValues)
       // The client already got a 503, so late changes must not be stored. A live query runs again while it streams.
-      if ((request.answered && !request.streams) || request.isTimedOut) throw new HttpError(503)
+      if (request.refusesWork) throw new HttpError(503)
       if (result instanceof Reply && (result.status ?? 200) >= 500) throw new RolledBack(result)
       return result
     }

@@ -2,7 +2,14 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, it, expect } from '@jest/globals'
-import { bootstrap, Controller, Get, Module, type Session } from '../../src/index.js'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  Module,
+  type HttpRequest,
+  type Session,
+} from '../../src/index.js'
 import { expectError } from './error-responses.js'
 
 /** The promise that the handler awaits, and the stream that it then returns. */
@@ -21,6 +28,14 @@ class SlowController {
   session(session: Session) {
     session.user = 'Ada'
     return {}
+  }
+
+  @Get('/aborted', { timeout: 20 })
+  aborted(session: Session, request: HttpRequest) {
+    session.user = 'Ada'
+    return new Promise((_resolve, reject) => {
+      request.signal.addEventListener('abort', () => reject(new Error('aborted')))
+    })
   }
 }
 
@@ -49,5 +64,14 @@ describe('Requests, Times', () => {
     const store = { read: () => undefined, write: () => never, remove: () => undefined }
     await using stuck = await bootstrap(SlowModule, { ...quiet, sessions: { store } })
     expectError(await stuck.inject('/session'), 503, /^The request took too long\.$/)
+  })
+
+  it('Requests, Times: the session is saved before the 503, even if the handler ends with its signal', async () => {
+    const later = () => new Promise<void>((resolve) => setImmediate(resolve))
+    const store = { read: () => undefined, write: later, remove: () => undefined }
+    await using app = await bootstrap(SlowModule, { ...quiet, sessions: { store } })
+    const response = await app.inject('/aborted')
+    expectError(response, 503, /^The request took too long\.$/)
+    expect(response.headers['set-cookie']).toMatch(/^app_session/)
   })
 })

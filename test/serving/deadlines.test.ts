@@ -1,11 +1,10 @@
 /** @jest-environment node */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Deadlines, type Waiting } from '../../src/serving/deadlines.js'
-import type { ServedRoute } from '../../src/serving/served-route.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
 
 const request = Object.create(null) as ServerRequest
-const route = {} as ServedRoute
+const run = {}
 const tick = 50
 
 describe('Deadlines', () => {
@@ -19,11 +18,11 @@ describe('Deadlines', () => {
   it.each([0, 1, 20, 49, 50, 51, 99])(
     'ends no call too early, and none more than two ticks late, %d ms after its start',
     (into) => {
-      const ended: Waiting[] = []
-      const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))
-      deadlines.wait(request, route, 100_000)
+      const ended: Waiting<object>[] = []
+      const deadlines = new Deadlines<object>(4 * tick, (waiting) => ended.push(waiting))
+      deadlines.wait(request, run, 100_000)
       jest.advanceTimersByTime(into)
-      const waiting = deadlines.wait(request, route, 200)
+      const waiting = deadlines.wait(request, run, 200)
       jest.advanceTimersByTime(199)
       expect(ended).toEqual([])
       jest.advanceTimersByTime(1 + 2 * tick)
@@ -32,9 +31,9 @@ describe('Deadlines', () => {
   )
 
   it('ends no finished call, and stops its timer when no call is waiting', () => {
-    const ended: Waiting[] = []
-    const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))
-    deadlines.done(deadlines.wait(request, route, 200))
+    const ended: Waiting<object>[] = []
+    const deadlines = new Deadlines<object>(4 * tick, (waiting) => ended.push(waiting))
+    deadlines.done(deadlines.wait(request, run, 200))
     jest.advanceTimersByTime(1000)
     expect([ended, jest.getTimerCount()]).toEqual([[], 0])
   })

@@ -12,7 +12,7 @@ import { policyOf, type WriteOperation } from '../../records/rights/record-polic
 import { methods, RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, dependsOnCaller } from '../../openapi/documented-route.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
 import { UsageError } from '../command.js'
 import { describeAccess, describeResult } from '../describe-application.js'
 

@@ -3,7 +3,7 @@
  * in client/routes.ts.
  */
 import { Problems } from '../../errors/problems.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
 import { readShape } from '../../fields/shape.js'
 import type { DeclaredType } from '../../fields/field.js'

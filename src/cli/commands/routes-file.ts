@@ -4,7 +4,7 @@
  */
 
 import { operationIds } from '../../openapi/documented-route.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
 import type { Class } from '../../metadata/class-metadata.js'
 

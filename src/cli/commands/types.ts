@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Class } from '../../metadata/class-metadata.js'
 import { isOfPackage } from '../../bootstrap/module.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
 import { reachable } from '../../routing/route.js'
 import { loadPlan } from '../load-application.js'
 import {

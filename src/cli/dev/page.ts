@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
 import {
   listRoutes,
   type ListedRoute,

@@ -3,6 +3,7 @@
  * and the conditions `If-Match` and `If-None-Match`. Source: decisions, Records: REST; RFC 8288; RFC 9110 §8.8.3 and §13.1.
  */
 
+import { acceptsEventStream } from '../../http/accept.js'
 import type { TextValues } from '../../http/query-string.js'
 import {
   aggregateFunctions,
@@ -30,7 +31,6 @@ import {
   type SelectedFields,
 } from './crud-query.js'
 import type { HttpRequest } from '../../http/request.js'
-import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
 import type { RelationCount } from '../filters/list-options.js'
@@ -54,7 +54,7 @@ export async function listRows(
   cost: number,
 ): Promise<Reply> {
   const { where, limit, offset, after } = query
-  const isLive = request instanceof ServerRequest && request.isLive
+  const isLive = acceptsEventStream(request)
   const distinct = query.distinct as readonly never[] | undefined
   const orderBy = query.orderBy.length === 0 ? undefined : query.orderBy
   // One extra row shows whether there is a next page.
