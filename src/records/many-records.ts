@@ -2,65 +2,49 @@
  * The methods of a repository that work on many rows, all or nothing. Source: decisions, Records: writes.
  */
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
-import type { Isolation } from '../core/transaction.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
 import type { ManyRelationName } from './model/query-names.js'
 import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor, readOrder } from './filters/order.js'
-import type { Id, ListOptions } from './filters/list-options.js'
-import { isolationOf } from './model/write-hooks.js'
-import type { Table, Relation } from './model/table.js'
-import { isolationToDelete } from './statements/delete-rows.js'
+import type { Id } from './filters/list-options.js'
+import type { Table } from './model/table.js'
+import { programWriter, type CallerWriter } from './policy/caller-writer.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
-import type { NewRow, NewValues } from './statements/write-tree.js'
+import { changeLinks } from './statements/links.js'
+import {
+  readKeyedTree,
+  readRowTree,
+  readTree,
+  type KeyedTree,
+  type NewRow,
+  type NewValues,
+  type WriteTree,
+} from './statements/write-tree.js'
 import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
-import {
-  changeEach,
-  createEach,
-  demandList,
-  tablesWritten,
-  type ChangedRow,
-  changeTogether,
-  createTogether,
-  deleteTogether,
-} from './statements/write-many.js'
-import { allowingSwaps } from './statements/swapped-values.js'
-import { upsert, type UpsertOptions, type UpsertMethods } from './statements/upsert.js'
+import { checkList } from './statements/write-many.js'
+import { readUpsertOptions, type UpsertOptions } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
-import { didYouMean } from '../errors/did-you-mean.js'
-import { HttpError } from '../errors/http-error.js'
-import { arrangeValues } from '../sql/write-statement.js'
-import { invalid } from './filters/query-errors.js'
-import { toKey } from './model/codec.js'
-import { demandUndeletedKeys } from './statements/write-row.js'
-import { toClientError } from './statements/client-errors.js'
 
 export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
   protected readonly source: Source
+  #cachedWriter: CallerWriter | undefined
 
   constructor(table: Table<T>, source: Source) {
     this.table = table
     this.source = source
   }
 
-  abstract create(values: NewValues<T>): Promise<T>
-  abstract update(id: Id, values: Partial<T>): Promise<T | null>
-  abstract delete(id: Id): Promise<boolean>
-  abstract list(options?: ListOptions<T>): Promise<T[]>
-  /** The same repository on another source. */
-  protected abstract on(source: Source): ManyRecords<T>
-
-  #write<R>(work: () => MaybePromise<R>): Promise<R> {
-    return promise(() => markingWrite(this.table, work))
+  /** Created on first use, because single rows do not need it. */
+  protected get writer(): CallerWriter {
+    return (this.#cachedWriter ??= programWriter(this.source))
   }
 
-  /** The isolation of a transaction that writes these rows one by one. */
-  #isolationOf(rows: readonly unknown[]): Isolation | undefined {
-    if (!Array.isArray(rows)) return undefined
-    return isolationOf(rows.flatMap((row) => [...tablesWritten(this.table, row)]))
+  /** Runs a write. Its errors concern the written values. */
+  protected write<R>(work: () => MaybePromise<R>): Promise<R> {
+    return promise(() => markingWrite(this.table, work))
   }
 
   /**
@@ -69,12 +53,12 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the rows
    */
   createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
-    const oneByOne = (): Promise<T[]> =>
-      this.source.atomically(
-        (inner) => createEach(this.table, inner, rows, this.on(inner)),
-        this.#isolationOf(rows),
-      )
-    return this.#write(() => createTogether(this.table, this.source, rows, oneByOne))
+    const { table } = this
+    return this.write(() => {
+      checkList('createMany', 'records', rows)
+      const treeAt = (index: number): WriteTree => readRowTree(table, rows[index] as object, index)
+      return this.writer.createAll({ table, values: rows, treeAt }) as MaybePromise<T[]>
+    })
   }
 
   /**
@@ -84,31 +68,20 @@ export abstract class ManyRecords<T extends object> {
    * @throws {HttpError} 404 if one of the rows does not exist
    */
   updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
-    // The lookup of the key needs an index signature, which instances of classes do not have.
-    const changes = rows as readonly ChangedRow[]
-    const oneByOne = (): Promise<T[]> =>
-      allowingSwaps<T[]>(
-        (work) => this.source.atomically(work, this.#isolationOf(changes)),
-        (inner) => changeEach(this.table, changes, this.on(inner)),
-      )
-    return this.#write(() => changeTogether(this.table, this.source, changes, oneByOne))
+    const { table } = this
+    return this.write(() => {
+      checkList('updateMany', 'changes, { id, … }', rows)
+      const treeAt = (index: number): KeyedTree =>
+        readKeyedTree(table, rows[index] as object, index)
+      return this.writer.updateAll({ table, values: rows, treeAt }) as MaybePromise<T[]>
+    })
   }
 
   /** Deletes rows as `delete` does, all or none. @returns the number of rows that existed */
   deleteMany(ids: readonly Id[]): Promise<number> {
-    const oneByOne = (): Promise<number> =>
-      this.source.atomically(
-        async (inner) => {
-          const records = this.on(inner)
-          let count = 0
-          for (const id of ids) if (await records.delete(id)) count++
-          return count
-        },
-        isolationToDelete(this.table, this.source.context),
-      )
-    return this.#write(() => {
-      demandList('deleteMany', 'keys', ids)
-      return deleteTogether(this.table, this.source, ids, oneByOne)
+    return this.write(() => {
+      checkList('deleteMany', 'keys', ids)
+      return this.writer.deleteAll(this.table, ids)
     })
   }
 
@@ -121,15 +94,10 @@ export abstract class ManyRecords<T extends object> {
    *   for fields that are unique together. The values must contain them
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
-    return this.#write(() =>
-      upsert(
-        this.table,
-        values,
-        options,
-        this.source,
-        (source) => this.on(source) as unknown as UpsertMethods<T>,
-      ),
-    )
+    return this.write(() => {
+      const by = readUpsertOptions(this.table, options)
+      return this.writer.upsert(readTree(this.table, values), by) as Promise<T>
+    })
   }
 
   /**
@@ -160,12 +128,14 @@ export abstract class ManyRecords<T extends object> {
    * @returns the number of new links
    */
   link(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
-    return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: false }))
+    const change = { id, relation, ids, removes: false }
+    return this.write(() => changeLinks(this.table, this.source, change))
   }
 
   /** @returns the number of removed links */
   unlink(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
-    return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: true }))
+    const change = { id, relation, ids, removes: true }
+    return this.write(() => changeLinks(this.table, this.source, change))
   }
 
   /**
@@ -180,65 +150,4 @@ export abstract class ManyRecords<T extends object> {
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }
-}
-
-/** A change of the links between a record and other records. */
-interface Link {
-  readonly id: unknown
-  readonly relation: string
-  readonly ids: readonly unknown[]
-  readonly removes: boolean
-}
-
-/**
- * Links or unlinks records of a many-to-many relation.
- *
- * @returns the number of links that changed; all change or none
- * @throws {HttpError} 404 if the record itself does not exist, 409 if another one does not
- */
-async function link(table: Table, source: Source, change: Link): Promise<number> {
-  const relation = readRelation(table, change.relation)
-  const { context } = source
-  const ownKey = toKey(context.codecOf(table), change.id)
-  if (!Array.isArray(change.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
-  const otherKeys = change.ids.map((id, index) => toOtherKey(relation, source, id, index))
-  return source.atomically(async (transaction) => {
-    const runner = transaction.runner()
-    const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
-    if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
-    if (!change.removes && relation.target.deletedAt !== undefined)
-      await demandUndeletedKeys(relation, transaction, otherKeys)
-    const plan = context.plansOf(table).link(relation, change.removes)
-    let count = 0
-    for (const other of otherKeys) {
-      try {
-        count += await runner.run(plan.statement, arrangeValues(plan, [ownKey, other]), 'count')
-      } catch (error) {
-        throw toClientError(error, table, 'write', { broken: relation })
-      }
-    }
-    if (count > 0) transaction.changed({ event: 'updated', table, ids: [ownKey as Id] })
-    return count
-  })
-}
-
-function readRelation(table: Table, name: string): Relation {
-  const relation = table.relations.get(name)
-  if (relation?.kind === 'manyToMany') return relation
-  const linkableRelations = [...table.relations.values()].filter(
-    ({ kind }) => kind === 'manyToMany',
-  )
-  const suggestion = didYouMean(
-    name,
-    linkableRelations.map((one) => one.name),
-  )
-  throw new TypeError(
-    `${table.type.name}.${name} is not a many-to-many relation, so nothing can be linked there. ${suggestion}`.trim(),
-  )
-}
-
-function toOtherKey(relation: Relation, { context }: Source, id: unknown, index: number): unknown {
-  const key = toKey(context.codecOf(relation.target), id)
-  if (key === undefined) throw invalid(`${relation.name}.${index}`, 'type', 'must be an id')
-  return key
 }

@@ -5,35 +5,19 @@ import {
   type NewValues,
   namesRelations,
   readTree,
-  type Instance,
 } from './statements/write-tree.js'
-import { ProgramWriter } from './policy/tree-writer.js'
-import {
-  changePlainly,
-  changeRow,
-  inTransaction,
-  isPlainChange,
-  type RowChange,
-} from './statements/change-row.js'
 import { updateWhere } from './statements/change-rows.js'
-import { createHooked, type Writer } from './statements/hooks.js'
-import { withAnnouncement, insertRow } from './statements/write-row.js'
 import {
   readDeleteOptions,
-  readChange,
   readUpdateOptions,
   type DeleteOptions,
   type UpdateOptions,
 } from './statements/write-options.js'
 import { type TableCodec, toKey } from './model/codec.js'
-import { type MaybePromise, after, attempt, promise, settle } from '../core/maybe-promise.js'
+import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
-import {
-  deleteChecked,
-  deleteWhere,
-  mustReadBeforeDelete,
-  deleteRow,
-} from './statements/delete-rows.js'
+import { deleteWhere } from './statements/delete-rows.js'
+import { createOne, deleteOne, updateOne } from './statements/write-one.js'
 import type { Selected, SelectOptions, Where } from './model/record-types.js'
 import { ManyRecords } from './many-records.js'
 import {
@@ -50,13 +34,12 @@ import {
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
 import { planList, readRows, selectRows } from './statements/select-rows.js'
-import { findReferrer } from './statements/violated-constraint.js'
 import { isInTransaction } from './statements/transaction-runners.js'
-import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
+import { inShardOf, keyValues } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
 import { markingWrite } from './statements/write-check.js'
-import { toClientError, type Referrer } from './statements/client-errors.js'
+import { toClientError } from './statements/client-errors.js'
 
 /**
  * Finds, lists and writes the rows of one record class. Every method returns a promise. Errors that a client can
@@ -157,42 +140,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the record as stored
    */
   create(values: NewValues<T>): Promise<T> {
-    return promise(() =>
-      namesRelations(this.table, values)
-        ? inShardOf(
-            this.table,
-            values,
-            () =>
-              markingWrite(this.table, () =>
-                this.#nested().create(readTree(this.table, values)),
-              ) as MaybePromise<object> as MaybePromise<T>,
-          )
-        : this.createNow(values as Partial<T>),
-    )
-  }
-
-  /**
-   * As `create`, without a promise if the database needs none. Errors are thrown synchronously or reject the promise.
-   *
-   * @param writer the caller that hooks receive; default, the caller of the current request
-   */
-  createNow(input: Partial<T>, writer?: Writer): MaybePromise<T> {
     const { table } = this
-    const values = table.shard === undefined ? input : withShard(table, input)
-    if (table.hasWriteHooks) {
-      const source = this.source
-      return inTransaction(table, source, (here) =>
-        createHooked(table, here, values, writer),
-      ) as Promise<T>
-    }
-    const checked = this.source.context.checksOf(table).create(values)
-    return after(checked, (record) =>
-      withAnnouncement(
-        table,
-        this.source,
-        (here) => insertRow(table, here, record) as MaybePromise<T>,
-      ),
-    )
+    if (!namesRelations(table, values))
+      return promise(() => createOne(table, this.source, values) as MaybePromise<T>)
+    return this.write(() => this.writer.create(readTree(table, values)) as MaybePromise<T>)
   }
 
   /**
@@ -222,27 +173,12 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     values: NestedChanges<T>,
     conditions: ReturnType<typeof readUpdateOptions>,
   ): MaybePromise<T | null> {
-    const { table } = this
-    return markingWrite<T | null>(table, () =>
+    const { table, source } = this
+    return markingWrite(table, () =>
       namesRelations(table, values)
-        ? (this.#nested().update(id, readTree(table, values), conditions) as Promise<T | null>)
-        : this.updateNow(id, values, conditions),
-    )
-  }
-
-  /** As `update`, without a promise if the database needs none. */
-  updateNow(
-    id: Id,
-    values: Changes<T>,
-    options: Omit<RowChange, 'values'> = {},
-  ): MaybePromise<T | null> {
-    const { table } = this
-    const source = this.source
-    const key = toKey(this.#codec, id)
-    if (key === undefined) return null
-    const change = readChange(table, this.#codec, key, withoutShard(table, values), options)
-    const changeOne = isPlainChange(table, source, change) ? changePlainly : changeRow
-    return changeOne(table, source, key, change) as MaybePromise<T | null>
+        ? this.writer.update(id, readTree(table, values), conditions)
+        : updateOne(table, source, id, values, conditions),
+    ) as MaybePromise<T | null>
   }
 
   /**
@@ -272,64 +208,12 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    */
   delete(id: Id, options?: DeleteOptions & Partial<T>): Promise<boolean> {
     return promise(() => {
-      const { table } = this
+      const { table, source } = this
       const expected = readDeleteOptions(table, options)
       return table.shard === undefined
-        ? this.deleteNow(id, undefined, expected)
-        : inShardOf(table, options, () => this.deleteNow(id, undefined, expected))
+        ? deleteOne(table, source, id, { expected })
+        : inShardOf(table, options, () => deleteOne(table, source, id, { expected }))
     })
-  }
-
-  /**
-   * As `delete`, without a promise if the database needs none.
-   *
-   * @param canNameReferrer whether an error may name the record that still refers to the row
-   * @param expected delete only a row at one of these versions
-   * @param writer the caller that hooks receive; default, the caller of the current request
-   */
-  deleteNow(
-    id: Id,
-    canNameReferrer?: (referrer: Referrer) => boolean,
-    expected?: readonly number[],
-    writer?: Writer,
-  ): MaybePromise<boolean> {
-    const key = toKey(this.#codec, id)
-    if (key === undefined) return false
-    return attempt<boolean>(
-      () =>
-        mustReadBeforeDelete(this.table, this.source.context)
-          ? deleteChecked(this.table, this.source, key, { expected, writer })
-          : this.#deletePlainly(key, expected),
-      (error) =>
-        after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
-          const visibleReferrer =
-            referrer && (canNameReferrer?.(referrer) ?? true) ? referrer : undefined
-          throw toClientError(error, this.table, 'delete', { referrer: visibleReferrer })
-        }),
-    )
-  }
-
-  /** Deletes a row at one of the versions, with one statement if there is only one. */
-  #deletePlainly(key: unknown, expected: readonly number[] | undefined): MaybePromise<boolean> {
-    const { table, source } = this
-    if (expected === undefined) return deleteRow(table, source, key)
-    const read = (): MaybePromise<boolean> =>
-      deleteChecked(table, source, key, { expected, writer: undefined })
-    const [version] = expected
-    if (expected.length !== 1 || version === undefined) return read()
-    // If no row was deleted, it is missing or at another version. Reading it finds out which.
-    return after(deleteRow(table, source, key, version), (isDeleted) => isDeleted || read())
-  }
-
-  protected on(source: Source): Repository<T> {
-    return new Repository(this.table, source)
-  }
-
-  #nested(): ProgramWriter {
-    return new ProgramWriter(
-      this.source,
-      (table, source) => new Repository(table, source) as unknown as Repository<Instance>,
-    )
   }
 
   #readRows(rows: readonly Row[]): T[] {

@@ -4,16 +4,21 @@
  */
 
 import { isPlainObject } from '../../core/json.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
-import { ClientManyWriter } from '../../records/clients/client-many.js'
-import { ClientWriter } from '../../records/clients/client-writer.js'
+import { clientWriter } from '../../records/clients/client-writer.js'
+import type { CallerWriter } from '../../records/policy/caller-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
-import { refuseWithoutOperation } from '../../records/statements/write-tree.js'
+import {
+  refuseWithoutOperation,
+  type KeyedTree,
+  type WriteTree,
+} from '../../records/statements/write-tree.js'
 import { keyName, readInput, resultExtensions } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../exchange.js'
@@ -25,26 +30,32 @@ import { withShardArgument } from './query-reader.js'
 
 /** Reads the inputs of these mutations, and writes them through the record's policy. */
 class ManyWriter {
-  readonly #writer: ClientManyWriter
+  readonly #writer: CallerWriter
   readonly #maxRows: number
 
   /** @param maxRows the maximum number of rows in one mutation */
   constructor(database: Database, caller: Caller, maxRows: number) {
-    this.#writer = new ClientManyWriter(database, new ClientWriter(database, caller))
+    this.#writer = clientWriter(database, caller)
     this.#maxRows = maxRows
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input.0`; 403 outside the caller's rows */
-  create(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+  create(model: RecordModel, inputs: readonly unknown[]): MaybePromise<Instance[]> {
     this.#check('input', inputs)
-    return this.#writer.create(inputs.map((one, index) => readInput(model, one, `input.${index}`)))
+    const trees = inputs.map((one, index) => readInput(model, one, `input.${index}`))
+    return this.#writer.createAll({
+      table: model.table,
+      values: trees.map(({ values }) => values),
+      treeAt: (index) => trees[index] as WriteTree,
+    })
   }
 
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` for a row that does not exist or that the caller may not see */
-  update(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+  update(model: RecordModel, inputs: readonly unknown[]): MaybePromise<Instance[]> {
     this.#check('input', inputs)
     const key = keyName(model)
-    const trees = inputs.map((one, index) => {
+    const { table } = model
+    const trees = inputs.map((one, index): KeyedTree => {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
       refuseWithoutOperation(tree)
@@ -52,13 +63,17 @@ class ManyWriter {
       if (rowKey === undefined && model.ids.type !== undefined) throw noSuchRow(model.name, id)
       return { id: rowKey as string, tree }
     })
-    return this.#writer.update(trees)
+    return this.#writer.updateAll({
+      table,
+      values: trees.map(({ id, tree: { values } }) => ({ ...values, [table.key.property]: id })),
+      treeAt: (index) => trees[index] as KeyedTree,
+    })
   }
 
-  delete(model: RecordModel, ids: readonly string[]): Promise<number> {
+  delete(model: RecordModel, ids: readonly string[]): MaybePromise<number> {
     this.#check('ids', ids)
     const keys = ids.map((id) => model.ids.read(id) as string | undefined)
-    return this.#writer.delete(
+    return this.#writer.deleteAll(
       model.table,
       keys.filter((key) => key !== undefined),
     )

@@ -5,7 +5,8 @@
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
-import { ClientWriter } from '../../records/clients/client-writer.js'
+import { clientWriter } from '../../records/clients/client-writer.js'
+import type { CallerWriter } from '../../records/policy/caller-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
 import {
   type WriteTree,
@@ -49,10 +50,10 @@ export function resultExtensions(
 
 /** Writes of one mutation. */
 export class RecordWriter {
-  readonly #writer: ClientWriter
+  readonly #writer: CallerWriter
 
   constructor(database: Database, caller: Caller) {
-    this.#writer = new ClientWriter(database, caller)
+    this.#writer = clientWriter(database, caller)
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input`; 403 `FORBIDDEN` outside the caller's rows */
@@ -79,7 +80,8 @@ export class RecordWriter {
     expectedVersion?: unknown,
   ): MaybePromise<Instance> {
     const { key, tree } = readChange(model, id, input)
-    return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) =>
+    const expected = toExpected(expectedVersion)
+    return after(this.#writer.update(key, tree, { expected }), (changed) =>
       found(changed, model, id),
     )
   }

@@ -11,7 +11,11 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Where } from '../model/record-types.js'
 import type { Table } from '../model/table.js'
-import type { WriteTarget } from '../policy/row-lookup.js'
+import type { CallerWriter } from '../policy/caller-writer.js'
+import { readerOf } from '../policy/row-lookup.js'
+import { namedError } from '../policy/tree-writer.js'
+import { refuseOtherVersion } from '../statements/change-row.js'
+import type { Source } from '../statements/source.js'
 import { withSums } from '../statements/additions.js'
 import { noSuchKey, toClientError } from '../statements/client-errors.js'
 import { copyOf, isSameValue } from '../statements/hooks.js'
@@ -25,8 +29,45 @@ import {
   type WriteTree,
 } from '../statements/write-tree.js'
 
+/** Options of a check. */
+export interface CheckOptions {
+  /** Accept only a row at one of these versions. */
+  readonly expected?: readonly number[] | undefined
+  /** The keys, as text, of rows that would be changed before. Their stored unique values do not count. */
+  readonly changedKeys?: ReadonlySet<string> | undefined
+}
+
+const noKeys: ReadonlySet<string> = new Set()
+
+/**
+ * Checks a creation or a change. It does not check whether the client could see the row afterwards.
+ *
+ * @param id undefined for a new row
+ * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
+ * @throws {HttpError} as `CallerWriter.create` and `update`
+ */
+export async function checkWrite(
+  writer: CallerWriter,
+  id: Id | undefined,
+  tree: WriteTree,
+  { expected, changedKeys = noKeys }: CheckOptions = {},
+): Promise<Instance | null> {
+  const { table } = tree
+  await writer.checkFields(tree)
+  await writer.checkNested(tree, id === undefined ? 'create' : 'update')
+  const before = id === undefined ? undefined : await writer.find(table, id)
+  if (before === null) return null
+  if (before !== undefined) refuseOtherVersion(table, before, expected)
+  await writer.keys.check(tree, before)
+  try {
+    return await checkRow(writer.source, tree, { before, changedKeys })
+  } catch (error) {
+    throw namedError(error, tree, writer.view.caller)
+  }
+}
+
 /** What a check knows about the row and about rows that would be written before it. */
-export interface RowCheck {
+interface RowCheck {
   /** The stored row. Undefined for a new one. */
   readonly before: Instance | undefined
   /** The keys of rows whose stored unique values do not count, because they would be changed before. */
@@ -37,20 +78,20 @@ export interface RowCheck {
  * @returns the row as it would be stored; a new one without a key that the database makes
  * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
  */
-export async function checkRow(
-  target: WriteTarget,
+async function checkRow(
+  source: Source,
   { table, values, links }: WriteTree,
   check: RowCheck,
 ): Promise<Instance> {
-  const row = await nextRow(target, table, values, check.before)
-  await demandReferences(target, table, row, check.before)
-  for (const link of links) await demandLinks(target, link)
-  for (const index of uniqueIndexesOf(table)) await demandUnique(target, table, index, row, check)
+  const row = await nextRow(source, table, values, check.before)
+  await checkReferences(source, table, row, check.before)
+  for (const link of links) await checkLinks(source, link)
+  for (const index of uniqueIndexesOf(table)) await checkUnique(source, table, index, row, check)
   return row
 }
 
 async function nextRow(
-  { source: { context } }: WriteTarget,
+  { context }: Source,
   table: Table,
   values: Instance,
   before: Instance | undefined,
@@ -70,38 +111,38 @@ async function nextRow(
 }
 
 /** @throws {HttpError} 409 if a foreign key names no row. A key that does not change is not checked. */
-async function demandReferences(
-  target: WriteTarget,
+async function checkReferences(
+  source: Source,
   table: Table,
   row: Instance,
   before: Instance | undefined,
 ): Promise<void> {
-  const { context } = target.source
+  const { context } = source
   refuseInvalidKeys(table, context.codecOf(table), row)
   for (const relation of table.relations.values()) {
     const { property } = relation.local
     const key = row[property]
     if (relation.kind !== 'belongsTo' || isNullish(key)) continue
     if (before !== undefined && toKeyText(before[property]) === toKeyText(key)) continue
-    const found = await target.records(relation.target).find(key as Id)
+    const found = await readerOf(relation.target, source).find(key as Id)
     if (found === null) throw noSuchKey(relation)
   }
 }
 
 /** @throws {HttpError} 409 if a key to link names no row */
-async function demandLinks(writes: WriteTarget, links: LinkSet): Promise<void> {
+async function checkLinks(source: Source, links: LinkSet): Promise<void> {
   const { relation, ids } = links
   const { target } = relation
-  const codec = writes.source.context.codecOf(target)
+  const codec = source.context.codecOf(target)
   const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
-  const rows = keys.length === 0 ? [] : await writes.records(target).list({ where })
+  const rows = keys.length === 0 ? [] : await readerOf(target, source).list({ where })
   if (rows.length < new Set(ids.map(toKeyText)).size) throw links.toClientError(noSuchKey(relation))
 }
 
 /** @throws {HttpError} 409 if another row has the values of a unique index */
-async function demandUnique(
-  target: WriteTarget,
+async function checkUnique(
+  source: Source,
   table: Table,
   index: TableIndex,
   row: Instance,
@@ -112,7 +153,7 @@ async function demandUnique(
   if (names.some((name) => isNullish(row[name]))) return
   if (before !== undefined && names.every((name) => isSameValue(row[name], before[name]))) return
   const where = Object.fromEntries(names.map((name) => [name, row[name]])) as Where<Instance>
-  const [other] = await target.records(table).list({ where, limit: 1 })
+  const [other] = await readerOf(table, source).list({ where, limit: 1 })
   if (other === undefined) return
   const otherKey = toKeyText(other[table.key.property])
   const isItself = before !== undefined && toKeyText(before[table.key.property]) === otherKey

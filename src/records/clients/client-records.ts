@@ -15,7 +15,9 @@ import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
-import { ClientWriter, type CheckOptions } from './client-writer.js'
+import type { CallerWriter } from '../policy/caller-writer.js'
+import { checkWrite, type CheckOptions } from './check-row.js'
+import { clientWriter } from './client-writer.js'
 import { toTypedKey, type Instance, readTree } from '../statements/write-tree.js'
 import { policyOf } from '../rights/record-policy.js'
 
@@ -26,7 +28,7 @@ export class ClientRecords<T extends object> {
   readonly #database: Database
   #showsWritten = true
   #cachedView: ClientView | undefined
-  #cachedWriter: ClientWriter | undefined
+  #cachedWriter: CallerWriter | undefined
 
   constructor(database: Database, records: Repository<T>, caller: Caller) {
     this.#table = records.table
@@ -45,8 +47,8 @@ export class ClientRecords<T extends object> {
     return this.#cachedView
   }
 
-  get #writer(): ClientWriter {
-    this.#cachedWriter ??= new ClientWriter(this.#database, this.#caller, this.#view)
+  get #writer(): CallerWriter {
+    this.#cachedWriter ??= clientWriter(this.#database, this.#caller, this.#view)
     return this.#cachedWriter
   }
 
@@ -172,10 +174,12 @@ export class ClientRecords<T extends object> {
     const tree = readTree(this.#table, values)
     if (policyOf(this.#table).blindWrites.update)
       return this.#writeBlindly(
-        () => this.#writer.update(id, tree, expected),
+        () => this.#writer.update(id, tree, { expected }),
         (record) => this.#concealOrNull(record),
       )
-    return after(this.#writer.update(id, tree, expected), (record) => this.#concealOrNull(record))
+    return after(this.#writer.update(id, tree, { expected }), (record) =>
+      this.#concealOrNull(record),
+    )
   }
 
   /** Checks the right to read before the write, because a guard may fail. */
@@ -194,9 +198,9 @@ export class ClientRecords<T extends object> {
     })
   }
 
-  /** Checks a creation or a change by reads alone: see `ClientWriter.check`. */
+  /** Checks a creation or a change by reads alone: see `checkWrite`. */
   async check(id: Id | undefined, values: Partial<T>, options?: CheckOptions): Promise<T | null> {
-    const row = await this.#writer.check(id, readTree(this.#table, values), options)
+    const row = await checkWrite(this.#writer, id, readTree(this.#table, values), options)
     return this.#concealOrNull(row)
   }
 

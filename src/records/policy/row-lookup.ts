@@ -3,11 +3,9 @@
  * rows cause the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
  */
 
-import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
-import { type RowChange, lockRows } from '../statements/change-row.js'
-import type { Writer } from '../statements/hooks.js'
-import { type Referrer, noSuchKey } from '../statements/client-errors.js'
+import { lockRows } from '../statements/change-row.js'
+import { noSuchKey } from '../statements/client-errors.js'
 import {
   type Instance,
   type LinkSet,
@@ -30,29 +28,15 @@ import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
 
-/** The methods of `Repository` that writers of trees use. `Repository` documents them. */
-export interface TreeRecords {
+/** Reads the rows of a record. `Repository` documents the methods. */
+export interface RowReader {
   find(id: Id, options?: { readonly with?: readonly string[] }): Promise<Instance | null>
   list(options: ListOptions<Instance>): Promise<Instance[]>
-  createNow(values: Instance, writer?: Writer): MaybePromise<Instance>
-  updateNow(
-    id: Id,
-    values: Instance,
-    options?: Omit<RowChange, 'values'>,
-  ): MaybePromise<Instance | null>
-  deleteNow(
-    id: Id,
-    canNameReferrer?: (referrer: Referrer) => boolean,
-    expected?: readonly number[],
-    writer?: Writer,
-  ): MaybePromise<boolean>
-  link(id: Id, relation: string, ids: readonly Id[]): Promise<number>
-  unlink(id: Id, relation: string, ids: readonly Id[]): Promise<number>
 }
 
-export interface WriteTarget {
-  readonly source: Source
-  records(table: Table): TreeRecords
+/** The repository of a record, to read its rows. */
+export function readerOf(table: Table, source: Source): RowReader {
+  return source.context.providers.records(table.type, source) as RowReader
 }
 
 /** The maximum number of keys in one query. */
@@ -82,11 +66,11 @@ export async function lockVisibleRows(
 
 /** Checks the keys and links that a client names. Rows that the client cannot see count as missing. */
 export class KeyChecker {
-  readonly #target: WriteTarget
+  readonly #source: Source
   readonly #view: ClientView
 
-  constructor(target: WriteTarget, view: ClientView) {
-    this.#target = target
+  constructor(source: Source, view: ClientView) {
+    this.#source = source
     this.#view = view
   }
 
@@ -104,7 +88,7 @@ export class KeyChecker {
    */
   async check(tree: WriteTree, before?: Instance): Promise<void> {
     if (this.#view.caller.trusted) return
-    const { context } = this.#target.source
+    const { context } = this.#source
     for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
@@ -121,7 +105,7 @@ export class KeyChecker {
 
   async #checkLinks({ relation, ids, toClientError }: LinkSet): Promise<void> {
     if (!this.mustCheck(relation) || !Array.isArray(ids)) return
-    const codec = this.#target.source.context.codecOf(relation.target)
+    const codec = this.#source.context.codecOf(relation.target)
     const keys = ids.filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
     const visible = await this.visible(relation.target, keys)
@@ -139,7 +123,7 @@ export class KeyChecker {
     for (let from = 0; from < ids.length; from += maxKeysPerQuery) {
       const some = ids.slice(from, from + maxKeysPerQuery).map((id) => toTypedKey(target, id))
       const where = { [property]: { in: some } }
-      const rows = await this.#target.records(target).list({ where, view: this.#view })
+      const rows = await readerOf(target, this.#source).list({ where, view: this.#view })
       for (const row of rows) visible.add(toKeyText(row[property]))
     }
     return ids.filter((id) => visible.has(toKeyText(toTypedKey(target, id))))
@@ -155,12 +139,12 @@ export class RowLookup {
   readonly before = new Map<WriteTree, Instance>()
   /** The current owners of a row that gets another owner. */
   readonly owners = new Map<ToOne, Instance>()
-  readonly #target: WriteTarget
+  readonly #source: Source
   readonly #view: ClientView
   readonly #keys: KeyChecker
 
-  constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
-    this.#target = target
+  constructor(source: Source, view: ClientView, keys: KeyChecker) {
+    this.#source = source
     this.#view = view
     this.#keys = keys
   }
@@ -216,7 +200,7 @@ export class RowLookup {
     const { target, local, foreign, join } = relation
     const parentKey = parent[local.property]
     if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: parentKey })
-    const { source } = this.#target
+    const source = this.#source
     const { context } = source
     const { statement } = context.plansOf(relation.table).linkedAmong(relation)
     const encodedKey = context.codecOf(relation.table).key.encode(parentKey)
@@ -241,7 +225,7 @@ export class RowLookup {
     const keys = this.#keysOf(target, ids)
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
-      for (const row of await lockVisibleRows(target, filter, this.#view, this.#target.source))
+      for (const row of await lockVisibleRows(target, filter, this.#view, this.#source))
         found.set(toKeyText(row[property]), row)
     }
     return found
@@ -249,7 +233,7 @@ export class RowLookup {
 
   /** Leaves out values that cannot be keys, because they name no row. */
   #keysOf(target: Table, ids: readonly Id[]): Id[] {
-    const codec = this.#target.source.context.codecOf(target)
+    const codec = this.#source.context.codecOf(target)
     return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => toTypedKey(target, id))
   }
 
@@ -261,7 +245,7 @@ export class RowLookup {
   ): Promise<void> {
     if (ids.length === 0) return
     const { target, kind } = relation
-    const codec = this.#target.source.context.codecOf(target)
+    const codec = this.#source.context.codecOf(target)
     for (const [index, id] of ids.entries())
       if (toKey(codec, id) === undefined) throw invalid(pathOf(index), 'type', 'must be an id')
     const visible =

@@ -3,26 +3,15 @@
  * Source: decisions, Records: writes.
  */
 
-import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
-import { toKey } from '../model/codec.js'
-import { isolationOf } from '../model/write-hooks.js'
 import type { Table, Relation } from '../model/table.js'
-import {
-  type TreeRecords,
-  lockVisibleRows,
-  type WriteTarget,
-  KeyChecker,
-  notRelated,
-  RowLookup,
-} from './row-lookup.js'
+import { type KeyChecker, notRelated, readerOf, RowLookup } from './row-lookup.js'
 import type { Source } from '../statements/source.js'
-import { allowingSwaps } from '../statements/swapped-values.js'
 import { type Caller, forbidden } from '../rights/caller.js'
-import { ClientView } from './client-view.js'
-import { TreeRights } from './tree-rights.js'
+import type { ClientView } from './client-view.js'
+import { changeLinks } from '../statements/links.js'
+import { createOne, deleteOne, updateOne } from '../statements/write-one.js'
 import {
-  tablesOf,
   type Instance,
   type WriteTree,
   setDerivedKey,
@@ -40,68 +29,10 @@ import type { VisibleRows } from '../statements/write-row.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
 import { concealErrors, canNameReferrers } from '../rights/secured-responses.js'
 
-type Repositories = (table: Table, source: Source) => TreeRecords
-
-const program: Caller = Object.freeze({
-  trusted: true,
-  auth: undefined,
-  user: null,
-  request: undefined,
-})
-
-export class ProgramWriter {
-  readonly #source: Source
-  readonly #repositories: Repositories
-
-  /** @param repositories returns the repository of a table, in a transaction */
-  constructor(source: Source, repositories: Repositories) {
-    this.#source = source
-    this.#repositories = repositories
-  }
-
-  async create(tree: WriteTree): Promise<Instance> {
-    await new TreeRights(program, false).demand(tree, true)
-    return this.#source.atomically(
-      (inner) => this.#writerIn(inner).writer.create(tree),
-      isolationOf(tablesOf(tree)),
-    )
-  }
-
-  /** @returns null if no row has the key, or the condition does not match */
-  async update(
-    id: Id,
-    tree: WriteTree,
-    {
-      where,
-      expected,
-    }: { readonly where?: unknown; readonly expected?: readonly number[] | undefined },
-  ): Promise<Instance | null> {
-    const { table } = tree
-    const key = toKey(this.#source.context.codecOf(table), id)
-    if (key === undefined) return null
-    await new TreeRights(program, false).demand(tree, false)
-    const update = async (inner: Source): Promise<Instance | null> => {
-      const { writer, view } = this.#writerIn(inner)
-      const byKey = { [table.key.property]: toTypedKey(table, id) }
-      const filter = where === undefined ? byKey : { and: [byKey, where] }
-      const [before] = await lockVisibleRows(table, filter, view, inner)
-      return before === undefined ? null : writer.update(tree, before, expected)
-    }
-    const isolation = isolationOf(tablesOf(tree))
-    return allowingSwaps((work) => this.#source.atomically(work, isolation), update)
-  }
-
-  #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {
-    const target: WriteTarget = {
-      source: inner,
-      records: (table) => this.#repositories(table, inner),
-    }
-    const view = new ClientView({ context: inner.context, caller: program, log: silentLog })
-    return { writer: new TreeWriter(target, view, new KeyChecker(target, view)), view }
-  }
-}
-
-interface RowConditions {
+/** Conditions of an update. */
+export interface RowConditions {
+  /** Update the row only if it matches this filter of a program. */
+  readonly where?: unknown
   /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** Update only rows that the caller can see, before and after. */
@@ -109,7 +40,7 @@ interface RowConditions {
 }
 
 export class TreeWriter {
-  readonly #target: WriteTarget
+  readonly #source: Source
   readonly #view: ClientView
   readonly #keys: KeyChecker
   readonly #lookup: RowLookup
@@ -117,11 +48,11 @@ export class TreeWriter {
   /** Keys of written rows, which are checked at the end. */
   readonly #written = new Map<Table, Set<unknown>>()
 
-  constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
-    this.#target = target
+  constructor(source: Source, view: ClientView, keys: KeyChecker) {
+    this.#source = source
     this.#view = view
     this.#keys = keys
-    this.#lookup = new RowLookup(target, view, keys)
+    this.#lookup = new RowLookup(source, view, keys)
     this.#caller = view.caller
   }
 
@@ -147,7 +78,7 @@ export class TreeWriter {
 
   async #create(tree: WriteTree): Promise<Instance> {
     await this.#writeOwners(tree)
-    const record = await insertTree(this.#target, tree, this.#caller)
+    const record = await insertTree(this.#source, tree, this.#caller)
     this.#addWritten(tree.table, record)
     for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#addLinks(tree.table, record, link)
@@ -162,7 +93,7 @@ export class TreeWriter {
     const { table } = tree
     await this.#writeOwners(tree)
     const id = before[table.key.property] as Id
-    const record = await changeTree(this.#target, id, tree, this.#caller, { expected })
+    const record = await changeTree(this.#source, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#addWritten(table, record)
     for (const one of tree.toOne) {
@@ -216,22 +147,21 @@ export class TreeWriter {
         refuseOwner(tree, foreign.property)
         setDerivedKey(tree, foreign.property, ownKey)
       }
-    const children = await createInOrder(relation.target, this.#target.source, create, {
+    const children = await createInOrder(relation.target, this.#source, create, {
       valuesOf: ({ values }) => values,
       create: (tree, values) => this.#create(withValues(tree, values)),
     })
     if (kind === 'manyToMany' && children.length > 0) {
       const createdIds = children.map((child) => child[relation.target.key.property] as Id)
-      await this.#target.records(relation.table).link(ownKey, relation.name, createdIds)
+      await this.#link(relation, ownKey, createdIds)
     }
   }
 
   async #linkMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
-    const repository = this.#target.records(relation.table)
-    if (disconnect.length > 0) await repository.unlink(ownKey, relation.name, disconnect)
+    if (disconnect.length > 0) await this.#link(relation, ownKey, disconnect, true)
     if (connect.length === 0) return
     try {
-      await repository.link(ownKey, relation.name, connect)
+      await this.#link(relation, ownKey, connect)
     } catch (error) {
       throw atKey(error, relation.table, `${path}.connect`)
     }
@@ -241,13 +171,10 @@ export class TreeWriter {
   async #moveMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
-      const repository = this.#target.records(target)
       try {
-        const moved = await repository.updateNow(
-          id,
-          { [foreign.property]: to },
-          { writer: writerFor(this.#caller) },
-        )
+        const values = { [foreign.property]: to }
+        const writer = writerFor(this.#caller)
+        const moved = await updateOne(target, this.#source, id, values, { writer })
         if (moved === null) throw notRelated(relation, at, id)
         this.#addWritten(target, moved)
       } catch (error) {
@@ -262,10 +189,11 @@ export class TreeWriter {
   async #delete(relation: Relation, id: Id, path: string): Promise<void> {
     const { target } = relation
     try {
-      const writer = writerFor(this.#caller)
-      const canName = canNameReferrers(this.#caller)
-      if (!(await this.#target.records(target).deleteNow(id, canName, undefined, writer)))
-        throw notRelated(relation, path, id)
+      const isDeleted = await deleteOne(target, this.#source, id, {
+        canNameReferrer: canNameReferrers(this.#caller),
+        writer: writerFor(this.#caller),
+      })
+      if (!isDeleted) throw notRelated(relation, path, id)
     } catch (error) {
       throw atKey(error, target, path)
     }
@@ -275,7 +203,7 @@ export class TreeWriter {
     const { relation, ids, toClientError } = link
     try {
       const id = record[table.key.property] as Id
-      await this.#target.records(table).link(id, relation.name, ids)
+      await this.#link(relation, id, ids)
     } catch (error) {
       throw toClientError(error)
     }
@@ -285,9 +213,9 @@ export class TreeWriter {
   async #replaceLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
     const { relation, ids } = link
     const { property } = relation.target.key
-    const repository = this.#target.records(table)
     const id = record[table.key.property] as Id
-    const recordWithLinks = await repository.find(id, { with: [relation.name] })
+    const reader = readerOf(table, this.#source)
+    const recordWithLinks = await reader.find(id, { with: [relation.name] })
     const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
     const newIds = new Set(ids.map(toKeyText))
     const linkedIds = linkedRows.map((other) => other[property] as Id)
@@ -295,8 +223,17 @@ export class TreeWriter {
     const unlinkedIds = this.#keys.mustCheck(relation)
       ? await this.#keys.visible(relation.target, removedIds)
       : removedIds
-    if (unlinkedIds.length > 0) await repository.unlink(id, relation.name, unlinkedIds)
+    if (unlinkedIds.length > 0) await this.#link(relation, id, unlinkedIds, true)
     await this.#addLinks(table, record, link)
+  }
+
+  #link(
+    { table, name: relation }: Relation,
+    id: Id,
+    ids: readonly Id[],
+    removes = false,
+  ): Promise<number> {
+    return changeLinks(table, this.#source, { id, relation, ids, removes })
   }
 
   #addWritten(table: Table, record: Instance): void {
@@ -314,37 +251,45 @@ export class TreeWriter {
   }
 }
 
-/** Inserts one row. */
+/** Inserts the row of a tree. */
 export function insertTree(
-  target: WriteTarget,
-  { table, values, toClientError }: WriteTree,
+  source: Source,
+  tree: WriteTree,
   caller: Caller,
 ): MaybePromise<Instance> {
+  const { table, values } = tree
   return attempt<Instance>(
-    () => target.records(table).createNow(values, writerFor(caller, table)),
+    () => createOne(table, source, values, writerFor(caller, table)),
     (error) => {
-      throw toClientError(concealErrors(error, table, caller))
+      throw namedError(error, tree, caller)
     },
   )
 }
 
-/** Updates one row. */
+/** Updates the row of a tree. @returns null if no row has the key, or it does not match the conditions */
 export function changeTree(
-  target: WriteTarget,
+  source: Source,
   id: Id,
-  { table, values, toClientError }: WriteTree,
+  tree: WriteTree,
   caller: Caller,
   conditions: RowConditions = {},
 ): MaybePromise<Instance | null> {
+  const { table, values } = tree
   return attempt<Instance | null>(
-    () =>
-      target
-        .records(table)
-        .updateNow(id, values, { writer: writerFor(caller, table), ...conditions }),
+    () => updateOne(table, source, id, values, { writer: writerFor(caller, table), ...conditions }),
     (error) => {
-      throw toClientError(concealErrors(error, table, caller))
+      throw namedError(error, tree, caller)
     },
   )
+}
+
+/** An error about a row, in the caller's terms: with its paths, and without fields that a client may not read. */
+export function namedError(
+  error: unknown,
+  { table, toClientError }: Pick<WriteTree, 'table' | 'toClientError'>,
+  caller: Caller,
+): unknown {
+  return toClientError(caller.trusted ? error : concealErrors(error, table, caller))
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   selfReferencesOf,
 } from './reference-order.js'
 import { refuseInvalidKeys, type Instance } from './write-row.js'
-import { toKeyText } from './write-tree.js'
+import { atRow, toKeyText } from './write-tree.js'
 import type { Column } from '../../engines/contract/table.js'
 
 export interface InsertManyOptions {
@@ -376,14 +376,4 @@ async function checkChunk(
     if (index % batchSize === batchSize - 1) await setImmediate()
   }
   return checked
-}
-
-/** Adds the row's number to an error: `12.price must be a number`. */
-export function atRow(error: unknown, row: number): unknown {
-  if (!(error instanceof HttpError)) return error
-  return error.mapFields((fieldError) => ({
-    ...fieldError,
-    path: fieldError.path === '' ? String(row) : `${row}.${fieldError.path}`,
-    message: `${row}.${fieldError.message}`,
-  }))
 }

@@ -1,13 +1,12 @@
 /**
- * Changes the row that has a unique value, or values that are unique together, or creates it. If another caller creates
- * it concurrently, that row is changed, so that there is one row. It uses `update` and `create`, with their rules.
+ * Upserts: how the row is found by a unique value or by values that are unique together, and the statement that creates or
+ * changes it, so that concurrent calls create one row. Source: decisions, Records: writes.
  */
 
-import { HttpError } from '../../errors/http-error.js'
+import { causesOf, HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { ColumnName } from '../model/query-names.js'
 import type { Table } from '../model/table.js'
-import { isolationOf } from '../model/write-hooks.js'
 import { namesRelations } from './write-tree.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
@@ -22,9 +21,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/query-errors.js'
-import type { Id, ListOptions } from '../filters/list-options.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
-import { inShardOf, currentShard, noShard } from './shard.js'
 import { uniqueIndexesOf } from '../../sql/table.js'
 
 /** @returns the row; `undefined` if it must be read first */
@@ -94,37 +91,13 @@ export interface UpsertOptions<T> {
   readonly by: ColumnName<T> | readonly ColumnName<T>[]
 }
 
-/** The methods of a repository that an upsert uses. */
-export interface UpsertMethods<T extends object> {
-  list(options: ListOptions<T>): Promise<T[]>
-  create(values: Partial<T>): Promise<T>
-  update(id: Id, values: Partial<T>): Promise<T | null>
-}
-
-/** More attempts would not help in a transaction that cannot see later writes of other transactions. */
-const maxAttempts = 5
-
-/** @throws {HttpError} 400 if the fields are not unique, or the values do not contain them */
-export async function upsert<T extends object>(
-  table: Table<T>,
-  values: Partial<T>,
-  options: UpsertOptions<T>,
-  source: Source,
-  on: (source: Source) => UpsertMethods<T>,
-): Promise<T> {
+/**
+ * @returns the columns by which the row is found
+ * @throws {HttpError} 400 if the fields are not unique
+ */
+export function readUpsertOptions<T>(table: Table, options: UpsertOptions<T>): readonly Column[] {
   refuseUnknownOptions('upsert', options, optionNames)
-  const by = readBy(table, options)
-  const where = await storedForm(table, source, by, values)
-  const together = await upsertTogether(table, source, by, values)
-  if (together !== undefined) return together as T
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await inShardOf(table, values, () => upsertOnce(table, { values, where }, source, on))
-    } catch (error) {
-      if (!isConcurrentInsert(error, by)) throw error
-      if (attempt >= maxAttempts) throw toConflict(error)
-    }
-  }
+  return readBy(table, options)
 }
 
 const optionNames: ReadonlySet<string> = new Set(['by'])
@@ -146,30 +119,6 @@ export async function storedForm(
   if (by.some(({ isKey }) => isKey)) return where
   const stored = await context.checksOf(table).update(where)
   return Object.fromEntries(by.map(({ property }) => [property, stored[property]]))
-}
-
-interface Upserted<T> {
-  readonly values: Partial<T>
-  readonly where: object
-}
-
-async function upsertOnce<T extends object>(
-  table: Table<T>,
-  { values, where }: Upserted<T>,
-  source: Source,
-  on: (source: Source) => UpsertMethods<T>,
-): Promise<T> {
-  const records = on(source)
-  if (table.shard !== undefined && currentShard(table) === undefined) throw noShard(table)
-  const [found] = await records.list({ where, limit: 1 })
-  if (found !== undefined) {
-    const id = (found as Record<string, unknown>)[table.key.property] as Id
-    const otherValues = Object.entries(values).filter(([name]) => !(name in where))
-    const changed = await records.update(id, Object.fromEntries(otherValues) as Partial<T>)
-    if (changed !== null) return changed
-  }
-  // In a savepoint, because a failure would end the transaction.
-  return source.atomically((inner) => on(inner).create(values), isolationOf([table]))
 }
 
 /** @throws {HttpError} 400 */
@@ -218,9 +167,12 @@ export function toConflict(error: HttpError): HttpError {
 
 /** Another caller has created the row since it was looked up. */
 export function isConcurrentInsert(error: unknown, by: readonly Column[]): error is HttpError {
-  if (!(error instanceof HttpError) || error.status !== 409) return false
-  const { cause } = error
-  if (!(cause instanceof EngineError) || cause.kind !== 'unique') return false
-  const isIts = (path: string): boolean => by.some(({ property }) => property === path)
-  return error.errors === undefined || error.errors.every(({ path }) => isIts(path))
+  // The error of the database became an error with the names of columns, and then of a client's paths.
+  for (const cause of causesOf(error)) {
+    if (!(cause instanceof HttpError) || !(cause.cause instanceof EngineError)) continue
+    const isIts = (path: string): boolean => by.some(({ property }) => property === path)
+    const isUnique = cause.status === 409 && cause.cause.kind === 'unique'
+    return isUnique && (cause.errors === undefined || cause.errors.every(({ path }) => isIts(path)))
+  }
+  return false
 }

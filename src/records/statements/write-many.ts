@@ -1,28 +1,20 @@
 /**
- * Writes many rows with one statement each, if no row needs its own check. If such a statement fails, the rows are
- * written one by one in a transaction, which finds the row of the error. Source: decisions, Records: writes.
+ * Creates, updates or deletes many rows with one statement, if no row needs its own check. If such a statement fails, the
+ * caller writes the rows one by one, which finds the row of the error. Source: decisions, Records: writes.
  */
-import {
-  type MaybePromise,
-  after,
-  isThenable,
-  promise,
-  settle,
-  attempt,
-} from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable, promise, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { namesRelations, type NewValues } from './write-tree.js'
+import { namesRelations } from './write-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
 import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
 import { deleteGroup } from './delete-with-dependents.js'
 import type { Writer } from './hooks.js'
-import { createInOrder } from './reference-order.js'
 import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
@@ -37,29 +29,27 @@ import {
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'
-import { atRow } from './insert-many.js'
 import { removeIdentity } from './write-options.js'
 import { HttpError } from '../../errors/http-error.js'
-import { invalid } from '../filters/query-errors.js'
 
 /** The maximum number of rows in one statement. */
 const maxRows = 5000
 
-/** Writes rows one by one, if one statement for all rows is not possible. */
-type OneByOne<E> = () => MaybePromise<E>
+/** Adds the names of a row to an error about its values. */
+export type ErrorOfRow = (error: unknown, index: number) => unknown
 
-/** @returns the records in order */
-export function createTogether<T extends object, E>(
-  table: Table<T>,
+/** @returns the records in order; `undefined` if the rows must be written one by one */
+export function createTogether(
+  table: Table,
   source: Source,
   rows: readonly object[],
-  oneByOne: OneByOne<E>,
-): MaybePromise<T[] | E> {
-  return after(readRows(table, source, rows), (lists): MaybePromise<T[] | E> => {
+  errorOf: ErrorOfRow,
+): MaybePromise<Instance[] | undefined> {
+  return after(readRows(table, source, rows, errorOf), (lists) => {
     // References to soft-deleted rows have their own check.
-    if (lists === undefined || mayReferToDeleted(table, lists)) return oneByOne()
+    if (lists === undefined || mayReferToDeleted(table, lists)) return undefined
     const { columns, written } = lists
-    const run = (here: Source): MaybePromise<T[]> =>
+    const run = (here: Source): MaybePromise<Instance[]> =>
       after(typesOf(table, here, columns), (types) => {
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
         return after(runLists(here, plan, lists), (found) => {
@@ -70,22 +60,25 @@ export function createTogether<T extends object, E>(
           return ordered
         })
       })
-    return together(table, source, run, oneByOne)
+    return together(table, source, run)
   })
 }
 
-/** @returns as `createTogether`. @throws {HttpError} 404 if one of them does not exist */
-export function changeTogether<T extends object, E>(
-  table: Table<T>,
+/**
+ * @param rows changes of rows, each with the key under its own name
+ * @returns as `createTogether`; also `undefined` if a row does not exist
+ */
+export function changeTogether(
+  table: Table,
   source: Source,
-  rows: readonly ChangedRow[],
-  oneByOne: OneByOne<E>,
-): MaybePromise<T[] | E> {
-  return after(readChanges(table, source, rows), (lists): MaybePromise<T[] | E> => {
-    if (lists === undefined || mayReferToDeleted(table, lists)) return oneByOne()
+  rows: readonly Instance[],
+  errorOf: ErrorOfRow,
+): MaybePromise<Instance[] | undefined> {
+  return after(readChanges(table, source, rows, errorOf), (lists) => {
+    if (lists === undefined || mayReferToDeleted(table, lists)) return undefined
     const { columns, written, sums, hasVersions } = lists
     const extraColumns = 2 * sums.length + (hasVersions ? 1 : 0)
-    const run = (here: Source): MaybePromise<T[] | undefined> =>
+    const run = (here: Source): MaybePromise<Instance[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
         const writtenColumns = columns.slice(1, columns.length - extraColumns)
         const plan = here.context
@@ -99,38 +92,33 @@ export function changeTogether<T extends object, E>(
           return ordered
         })
       })
-    return together(table, source, run, oneByOne)
+    return together(table, source, run)
   })
 }
 
 /**
  * @param writer the writer for hooks; undefined: the caller of the current request
- * @returns the number of rows that existed
+ * @returns the number of rows that existed; `undefined` if the rows must be deleted one by one
  */
-export function deleteTogether<E>(
+export function deleteTogether(
   table: Table,
   source: Source,
   ids: readonly Id[],
-  oneByOne: OneByOne<E>,
-  writer?: Writer,
-): MaybePromise<number | E> {
+  writer: Writer | undefined,
+): MaybePromise<number | undefined> {
   const { context } = source
-  if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return oneByOne()
+  if (ids.length < 2 || table.shard !== undefined) return undefined
   const codec = context.codecOf(table)
   const found = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
   const keys = [...new Set(found)]
   const group = { table, keys }
   if (mustReadBeforeDelete(table, context)) {
     const work = (here: Source): Promise<number> => deleteGroup(group, here, { writer })
-    return settle<number, number | E>(
-      () => source.atomically(work, isolationToDelete(table, context)),
-      (count) => count,
-      (error) => {
-        // Deleting the rows one by one finds the row that cannot be deleted.
-        if (error instanceof EngineError && error.kind === 'reference') return oneByOne()
-        throw toUnavailable(error)
-      },
-    )
+    return source.atomically(work, isolationToDelete(table, context)).catch((error: unknown) => {
+      // Deleting the rows one by one finds the row that cannot be deleted.
+      if (error instanceof EngineError && error.kind === 'reference') return undefined
+      throw toUnavailable(error)
+    })
   }
   const run = async (here: Source): Promise<number> => {
     // Listeners must also learn which other rows were deleted.
@@ -147,7 +135,7 @@ export function deleteTogether<E>(
       here.changed({ event: 'deleted', table, ids: toIds(table, deletedRows) })
     return deletedRows.length
   }
-  return together(table, source, run, oneByOne)
+  return together(table, source, run)
 }
 
 /** The values of one statement. */
@@ -191,8 +179,9 @@ function readRows(
   table: Table,
   { context }: Source,
   rows: readonly object[],
+  errorOf: ErrorOfRow,
 ): MaybePromise<Lists | undefined> {
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
+  if (rows.length < 2 || rows.length > maxRows) return undefined
   if (table.hasWriteHooks || context.dialect.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
@@ -200,7 +189,7 @@ function readRows(
   const written: unknown[][] = []
   let commonColumns: readonly Column[] | undefined
   const read = (row: object, index: number): MaybePromise<boolean> =>
-    after(checkRow(create, withShard(table, row), index), (record) => {
+    after(checkRow(create, withShard(table, row), index, errorOf), (record) => {
       if (table.version !== undefined) record[table.version.property] = 1
       const { columns, values } = valuesToInsert(table, codec, record)
       commonColumns ??= columns
@@ -218,9 +207,10 @@ function readRows(
 function readChanges(
   table: Table,
   { context }: Source,
-  rows: readonly ChangedRow[],
+  rows: readonly Instance[],
+  errorOf: ErrorOfRow,
 ): MaybePromise<ChangeLists | undefined> {
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
+  if (rows.length < 2 || rows.length > maxRows) return undefined
   const checks = context.checksOf(table)
   if (table.hasWriteHooks || checks.row !== undefined) return undefined
   // Each row is found by its own shard.
@@ -232,7 +222,7 @@ function readChanges(
   let commonColumns: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
   let versions: number | undefined
-  const read = (row: ChangedRow, index: number): MaybePromise<boolean> => {
+  const read = (row: Instance, index: number): MaybePromise<boolean> => {
     const key = toKey(codec, row[table.key.property])
     if (key === undefined || seenKeys.has(key) || namesRelations(table, row)) return false
     seenKeys.add(key)
@@ -240,7 +230,7 @@ function readChanges(
     const added = readSums(table, codec, context.dialect, changes)
     if (added === undefined) return false
     const { sums } = added
-    return after(checkRow(checks.update, added.values, index), (record) => {
+    return after(checkRow(checks.update, added.values, index, errorOf), (record) => {
       const { columns, values } = valuesToUpdate(table, codec, record, context, {
         values: [key],
         sums,
@@ -263,7 +253,7 @@ function readChanges(
       return true
     })
   }
-  return after(readInOrder(rows as readonly ChangedRow[], read), (haveSameColumns) => {
+  return after(readInOrder(rows, read), (haveSameColumns) => {
     if (!haveSameColumns || commonColumns === undefined) return undefined
     const { key, version } = table
     const sums = summed ?? []
@@ -274,13 +264,22 @@ function readChanges(
   })
 }
 
-/** Checks a row, and adds its number to an error. */
-function checkRow<R>(check: Check<R>, row: object, index: number): MaybePromise<R> {
+/** Checks a row, and adds its names to an error. */
+function checkRow<R>(
+  check: Check<R>,
+  row: object,
+  index: number,
+  errorOf: ErrorOfRow,
+): MaybePromise<R> {
   try {
     const checking = check(row)
-    return isThenable(checking) ? withRowNumber(index, () => checking) : checking
+    return checking instanceof Promise
+      ? checking.catch((error: unknown) => {
+          throw errorOf(error, index)
+        })
+      : checking
   } catch (error) {
-    throw atRow(error, index)
+    throw errorOf(error, index)
   }
 }
 
@@ -294,25 +293,23 @@ function areSame(columns: readonly Column[], otherColumns: readonly Column[]): b
 /**
  * Runs a statement for many rows in a part of the transaction that can be rolled back.
  *
- * @param work returns `undefined` if the rows must be written one by one
+ * @returns `undefined` if the work returns it, or the database refused the statement
  */
-function together<R, E>(
+function together<R>(
   table: Table,
   source: Source,
   work: (here: Source) => MaybePromise<R | undefined>,
-  oneByOne: OneByOne<E>,
-): MaybePromise<R | E> {
+): MaybePromise<R | undefined> {
   const isPart = isInTransaction(source.runner())
-  return settle<R | undefined, R | E>(
+  return attempt<R | undefined>(
     () =>
       isPart
         ? source.atomically((part) => promise(() => work(part)))
         : withAnnouncement<R | undefined>(table, source, work),
-    (done) => done ?? oneByOne(),
     (error) => {
       if (!isRefused(error, isPart)) throw toUnavailable(error)
       source.context.plansOf(table).types = undefined
-      return oneByOne()
+      return undefined
     },
   )
 }
@@ -364,67 +361,36 @@ function runLists(
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
 
-function readerOf<T extends object>(table: Table<T>, { context }: Source): (row: Row) => T {
-  return context.codecOf(table).readRow as (row: Row) => T
+function readerOf(table: Table, { context }: Source): (row: Row) => Instance {
+  return context.codecOf(table).readRow as (row: Row) => Instance
 }
 
 /** The records in the order of the rows, whose keys are at a position; undefined for a missing record. */
-function inOrder<T extends object>(
-  { key }: Table<T>,
-  records: readonly T[],
+function inOrder(
+  { key: { property: name } }: Table,
+  records: readonly Instance[],
   rows: Lists['written'],
   position: number,
-): T[] {
-  const name = key.property as keyof T
-  const isOrdered = (record: T, index: number): boolean =>
+): Instance[] {
+  const isOrdered = (record: Instance, index: number): boolean =>
     String(record[name]) === String(rows[index]?.[position])
-  if (records.length === rows.length && records.every(isOrdered)) return records as T[]
+  if (records.length === rows.length && records.every(isOrdered)) return records as Instance[]
   const byKey = new Map(records.map((record) => [String(record[name]), record]))
-  return rows.map((row) => byKey.get(String(row[position])) as T)
+  return rows.map((row) => byKey.get(String(row[position])) as Instance)
 }
 
-function reportChanges<T extends object>(
-  table: Table<T>,
+function reportChanges(
+  table: Table,
   here: Source,
   event: 'created' | 'updated',
-  records: readonly T[],
+  records: readonly Instance[],
 ): void {
-  const name = table.key.property as keyof T
+  const name = table.key.property
   here.changed({ event, table, ids: records.map((record) => record[name] as Id) })
 }
 
-/** The changes of a row, with its key under the key's own name. */
-export type ChangedRow = Readonly<Record<string, unknown>>
-
-/** The records whose rows are written with a program's row: the record of the row, and the records of nested rows. */
-export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
-  yield table
-  if (typeof row !== 'object' || row === null) return
-  for (const [name, nested] of Object.entries(row)) {
-    const target = table.relations.get(name)?.target
-    if (target === undefined || typeof nested !== 'object' || nested === null) continue
-    // A list of rows, or `{ create: [...], update: [...], connect: [...] }`.
-    for (const one of Object.values(nested as object).flat()) yield* tablesWritten(target, one)
-  }
-}
-
-/** Creates rows one by one, each after the rows of the call that it refers to. */
-export async function createEach<T extends object>(
-  table: Table<T>,
-  source: Source,
-  rows: readonly NewValues<T>[],
-  records: { create(values: NewValues<T>): MaybePromise<T> },
-): Promise<T[]> {
-  demandList('createMany', 'records', rows)
-  return createInOrder(table, source, rows, {
-    valuesOf: (row) => row as Instance,
-    create: (_, values, index) =>
-      withRowNumber(index, () => records.create(values as NewValues<T>)),
-  })
-}
-
 /** @throws {HttpError} 400 for a value that is not a list */
-export function demandList(method: string, itemName: string, value: unknown): void {
+export function checkList(method: string, itemName: string, value: unknown): void {
   if (Array.isArray(value)) return
   const message = `${method} takes a list of ${itemName}`
   throw new HttpError(400, message, {
@@ -433,34 +399,8 @@ export function demandList(method: string, itemName: string, value: unknown): vo
   })
 }
 
-/** @throws {HttpError} 404 `NOT_FOUND` */
-export async function changeEach<T extends object>(
-  { key, type }: Table<T>,
-  rows: readonly ChangedRow[],
-  records: { update(id: Id, values: Partial<T>): MaybePromise<T | null> },
-): Promise<T[]> {
-  demandList('updateMany', 'changes, { id, … }', rows)
-  const changed: T[] = []
-  for (const [index, row] of rows.entries()) {
-    const { [key.property]: id, ...values } = row
-    if (id === undefined || id === null)
-      throw invalid(`${index}.${key.property}`, 'required', 'must be given')
-    const record = await withRowNumber(index, () => records.update(id as Id, values as Partial<T>))
-    if (record === null) throw noSuchRow(type.name, id)
-    changed.push(record)
-  }
-  return changed
-}
-
 export function noSuchRow(name: string, id: unknown): HttpError {
   const text = String(id)
   const shortened = text.length <= 50 ? text : `${text.slice(0, 50)}…`
   return new HttpError(404, `There is no ${name} ${shortened}.`, { code: 'NOT_FOUND' })
-}
-
-/** Adds the row's number to an error. */
-function withRowNumber<R>(index: number, work: () => MaybePromise<R>): MaybePromise<R> {
-  return attempt(work, (error) => {
-    throw atRow(error, index)
-  })
 }

@@ -320,31 +320,33 @@ function refuseShards({ target, shards }: Relation, path: string): void {
   throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
 }
 
-/** Reads a row with its nested rows, by the record's names: from a program, or from a checked body. */
-export function readTree(table: Table, input: object, path = ''): WriteTree {
+/**
+ * Reads a row with its nested rows, by the record's names: from a program, or from a checked body.
+ *
+ * @param path its path in the input: `products.0`
+ * @param row its number, if it is one of the rows of a call. Then the path begins with the number
+ */
+export function readTree(table: Table, input: object, path = '', row?: number): WriteTree {
   const values: Instance = {}
   const toOne: ToOne[] = []
   const toMany: ToMany[] = []
   const links: LinkSet[] = []
   const names = table.relations.size === 0 ? undefined : linkNames(table)
+  const toClientError = errorNaming(path, row)
   for (const [name, value] of Object.entries(input)) {
     const at = pathOf(path, name)
     const relation = table.relations.get(name)
     const linkedRelation = names?.get(name)
     if (linkedRelation !== undefined && value !== undefined) {
-      links.push({ relation: linkedRelation, ids: value as Id[], toClientError: (error) => error })
+      links.push({ relation: linkedRelation, ids: value as Id[], toClientError })
     } else if (relation === undefined || value === null) values[name] = value
     else if (value !== undefined) {
-      const reader = readerOf(relation.target)
+      const reader = readerOf(relation.target, row)
       if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
       else
         toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
     }
   }
-  const toClientError =
-    path === ''
-      ? (error: unknown): unknown => error
-      : (error: unknown): unknown => below(error, path)
   return {
     table,
     path,
@@ -358,6 +360,31 @@ export function readTree(table: Table, input: object, path = ''): WriteTree {
   }
 }
 
+/** Reads one of the rows that a program writes with one call. */
+export function readRowTree(table: Table, input: object, row: number): WriteTree {
+  const path = String(row)
+  if (namesRelations(table, input)) return readTree(table, input, path, row)
+  return {
+    table,
+    path,
+    values: input as Instance,
+    derivedFields: new Set(),
+    toOne: [],
+    toMany: [],
+    links: [],
+    withoutOperation: undefined,
+    toClientError: errorNaming(path, row),
+  }
+}
+
+/** Reads a change of a program, which has the row's key under its own name. @throws {HttpError} 400 if it has none */
+export function readKeyedTree(table: Table, input: object, row: number): KeyedTree {
+  const { [table.key.property]: id, ...values } = input as Instance
+  if (isNullish(id))
+    throw invalid(pathOf(String(row), table.key.property), 'required', 'must be given')
+  return { id: id as Id, tree: readRowTree(table, values, row) }
+}
+
 /** True if a program's values contain relations, or keys of them. */
 export function namesRelations(table: Table, values: unknown): values is object {
   if (table.relations.size === 0 || !isObject(values)) return false
@@ -366,13 +393,13 @@ export function namesRelations(table: Table, values: unknown): values is object 
   return false
 }
 
-function readerOf(table: Table): NestedReader {
+function readerOf(table: Table, row: number | undefined): NestedReader {
   return {
     keyName: table.key.property,
     key: (id) => id as Id,
     read: (value, path) => {
       if (!isObject(value)) throw invalid(path, 'type', 'must be an object')
-      return readTree(table, value, path)
+      return readTree(table, value, path, row)
     },
   }
 }
@@ -411,9 +438,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Moves the errors of a nested row below its path. */
-function below(error: unknown, path: string): unknown {
-  return withPaths(error, (at) => pathOf(path, at).replace(/\.$/, ''))
+/** Moves errors of a row below its path. The messages of errors of a call's rows begin with the number of the row. */
+function errorNaming(path: string, row: number | undefined): WriteTree['toClientError'] {
+  if (path === '') return (error) => error
+  return (error) => withPaths(error, (at) => (at === '' ? path : `${path}.${at}`), row)
+}
+
+/** Adds the number of a call's row to an error: `12.price must be a number`. */
+export function atRow(error: unknown, row: number): unknown {
+  return errorNaming(String(row), row)(error)
 }
 
 /** Moves errors about a key to the path of the key. */
@@ -421,7 +454,12 @@ export function atKey(error: unknown, table: Table, path: string): unknown {
   return withPaths(concealErrors(error, table), () => path)
 }
 
-function withPaths(error: unknown, toPath: (path: string) => string): unknown {
+function withPaths(error: unknown, toPath: (path: string) => string, row?: number): unknown {
   if (!(error instanceof HttpError)) return error
-  return error.mapFields((fieldError) => ({ ...fieldError, path: toPath(fieldError.path) }))
+  const toMessage = (message: string): string => (row === undefined ? message : `${row}.${message}`)
+  return error.mapFields(({ path, code, message }) => ({
+    path: toPath(path),
+    code,
+    message: toMessage(message),
+  }))
 }
