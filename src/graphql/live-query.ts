@@ -17,13 +17,9 @@ import {
 import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import { resultForm, completeResultForm } from '../live/live-format.js'
-import {
-  type LiveQueries,
-  type LiveCaller,
-  rightsKey,
-  type RightsDepth,
-} from '../live/live-queries.js'
-import type { LiveListener } from '../live/live-listener.js'
+import { type LiveQueries, rightsKey } from '../live/live-queries.js'
+import type { RightsDepth } from '../live/live-query.js'
+import type { LiveCaller, LiveListener } from '../live/live-listener.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'

@@ -11,7 +11,7 @@ import type { LiveListener, LiveMessage } from './live-listener.js'
 /**
  * Differences of a list: changed rows, the keys of removed rows, and the order of all keys if clients cannot derive it.
  */
-interface RowChanges {
+interface ListDifference {
   readonly set: readonly unknown[]
   readonly gone: readonly (string | number)[]
   readonly order?: readonly (string | number)[]
@@ -66,10 +66,10 @@ function withLive(text = '{"data":null}', live: object): string {
 }
 
 /** Changes by root field; undefined if anything except rows has changed. */
-function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | undefined {
+function changesOf(before: unknown, now: unknown): Record<string, ListDifference> | undefined {
   const [previous, current] = [dataOf(before), dataOf(now)]
   if (previous === undefined || current === undefined) return undefined
-  const changes: Record<string, RowChanges> = {}
+  const changes: Record<string, ListDifference> = {}
   for (const [field, value] of Object.entries(current)) {
     if (JSON.stringify(value) === JSON.stringify(previous[field])) continue
     const rowChanges = differenceOf(previous[field], value)
@@ -88,7 +88,7 @@ function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined 
 type Key = string | number
 
 /** @returns undefined if either value is not a list of rows with keys */
-function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
+function differenceOf(before: unknown, now: unknown): ListDifference | undefined {
   const previous = byKey(before)
   const current = byKey(now)
   if (previous === undefined || current === undefined) return undefined

@@ -1,5 +1,22 @@
 /** A listener of a live query. It buffers messages, up to a limit, until they are read. */
-import type { LiveCaller } from './live-queries.js'
+import type { Claims } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
+
+/** The caller who opens a live query. */
+export interface LiveCaller {
+  /** Claims of the verified token; undefined or null for anonymous callers and for the operator's key. */
+  readonly claims: Claims | null | undefined
+  /** True for the operator's static key. */
+  readonly byKey: boolean
+  /** The request that opened the live query; undefined if the program itself opened it. */
+  readonly request: ServerRequest | undefined
+  /** Further context that the interface needs to run the query. */
+  readonly context?: unknown
+  /** The last message that the client received: `life:version`. */
+  readonly lastId: string | undefined
+  /** Called if the client does not read. Closes its connection. */
+  readonly abandon: () => void
+}
 
 export type LiveMessage =
   | { readonly kind: 'data'; readonly id: string; readonly text: string }

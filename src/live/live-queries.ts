@@ -20,24 +20,19 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import type { Claims, HttpRequest } from '../http/request.js'
-import type { Clock } from '../core/time.js'
-import type { Log } from '../core/log.js'
 import { RunQueue } from '../core/run-queue.js'
 import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'
-import type { ServerRequest } from '../http/server-request.js'
-import { DependsOnRequest, LiveQuery } from './live-query.js'
-import type { LiveFormat } from './live-format.js'
-import { LiveListener } from './live-listener.js'
-import type { ResolvedLiveOptions } from './live.js'
+import {
+  DependsOnRequest,
+  LiveQuery,
+  type LiveParts,
+  type LiveQueryDefinition,
+  type LiveQueryHost,
+  type RightsDepth,
+} from './live-query.js'
+import { LiveListener, type LiveCaller } from './live-listener.js'
 import { WatchedTables } from './watched-tables.js'
-
-/**
- * The part of the caller that a result depends on. Only callers for whom this part is equal share a result.
- * `nothing`: the same result for all callers. `claims`: depends on the claims of the token. `all`: depends on anything
- * that code can read of a request.
- */
-export type RightsDepth = 'nothing' | 'claims' | 'all'
 
 interface CallerIdentity {
   readonly claims: Claims | null | undefined
@@ -72,56 +67,8 @@ function sorted(values: object, without: ReadonlySet<string>): [string, unknown]
 /** Maximum number of runs that wait for a database at the same time. */
 const maxConcurrentRuns = 4
 
-export type { LiveMessage } from './live-listener.js'
-
 /** Maximum characters of a key, including variables. Keys stay in memory while anyone listens. */
 const maxKeyLength = 64 * 1024
-
-export type Within = <R>(work: () => R) => R
-
-export interface LiveQueryDefinition {
-  /** The owner of the code that runs: a route or a schema. */
-  readonly owner: object
-  /** The part of the caller that the result depends on, according to the declarations. */
-  readonly depth: RightsDepth
-  /** Listeners with equal keys share a result. The key contains interface, text, variables and permissions. */
-  readonly key: (depth: RightsDepth) => string
-  readonly form: LiveFormat
-  /**
-   * Runs the query once, for this listener's caller.
-   *
-   * @param within runs the application's code, with the caller's request as the current one unless the result is shared
-   * @returns JSON text of the result; undefined if the resource no longer exists
-   * @throws {HttpError} 401 and 403 end the listeners; after 5xx the run is retried
-   */
-  readonly run: (listener: LiveListener, within: Within) => Promise<string | undefined>
-}
-
-/** The caller who opens a live query. */
-export interface LiveCaller {
-  /** Claims of the verified token; undefined or null for anonymous callers and for the operator's key. */
-  readonly claims: Claims | null | undefined
-  /** True for the operator's static key. */
-  readonly byKey: boolean
-  /** The request that opened the live query; undefined if the program itself opened it. */
-  readonly request: ServerRequest | undefined
-  /** Further context that the interface needs to run the query. */
-  readonly context?: unknown
-  /** The last message that the client received: `life:version`. */
-  readonly lastId: string | undefined
-  /** Called if the client does not read. Closes its connection. */
-  readonly abandon: () => void
-}
-
-export interface LiveParts {
-  readonly options: ResolvedLiveOptions
-  readonly clock: Clock
-  readonly log: Log
-  /** Runs work with the request as the current one. */
-  readonly inRequest?: <R>(request: ServerRequest, work: () => R) => R
-  /** Calls `end` once, when the token is revoked. @returns a function that ends the watch */
-  readonly watch: ((claims: Claims, end: () => void) => () => void) | undefined
-}
 
 /** Counters for metrics. */
 export interface LiveCounts {
@@ -133,7 +80,7 @@ export interface LiveCounts {
   readonly messages: number
 }
 
-export class LiveQueries {
+export class LiveQueries implements LiveQueryHost {
   readonly parts: LiveParts
   readonly tables: WatchedTables
   readonly runs: RunQueue

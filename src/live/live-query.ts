@@ -4,9 +4,67 @@
  */
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
-import { trackReads, ReadsByDatabase } from '../records/statement-tracking.js'
-import type { LiveQueries, LiveQueryDefinition } from './live-queries.js'
+import { trackReads, ReadsByDatabase } from '../records/tracked-reads.js'
+import type { Clock } from '../core/time.js'
+import type { Log } from '../core/log.js'
+import type { RunQueue } from '../core/run-queue.js'
+import type { Claims } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
+import type { LiveFormat } from './live-format.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
+import type { ResolvedLiveOptions } from './live.js'
+import type { WatchedTables } from './watched-tables.js'
+
+/**
+ * The part of the caller that a result depends on. Only callers for whom this part is equal share a result.
+ * `nothing`: the same result for all callers. `claims`: depends on the claims of the token. `all`: depends on anything
+ * that code can read of a request.
+ */
+export type RightsDepth = 'nothing' | 'claims' | 'all'
+
+export type Within = <R>(work: () => R) => R
+
+export interface LiveQueryDefinition {
+  /** The owner of the code that runs: a route or a schema. */
+  readonly owner: object
+  /** The part of the caller that the result depends on, according to the declarations. */
+  readonly depth: RightsDepth
+  /** Listeners with equal keys share a result. The key contains interface, text, variables and permissions. */
+  readonly key: (depth: RightsDepth) => string
+  readonly form: LiveFormat
+  /**
+   * Runs the query once, for this listener's caller.
+   *
+   * @param within runs the application's code, with the caller's request as the current one unless the result is shared
+   * @returns JSON text of the result; undefined if the resource no longer exists
+   * @throws {HttpError} 401 and 403 end the listeners; after 5xx the run is retried
+   */
+  readonly run: (listener: LiveListener, within: Within) => Promise<string | undefined>
+}
+
+export interface LiveParts {
+  readonly options: ResolvedLiveOptions
+  readonly clock: Clock
+  readonly log: Log
+  /** Runs work with the request as the current one. */
+  readonly inRequest?: <R>(request: ServerRequest, work: () => R) => R
+  /** Calls `end` once, when the token is revoked. @returns a function that ends the watch */
+  readonly watch: ((claims: Claims, end: () => void) => () => void) | undefined
+}
+
+/** The part of `LiveQueries` that one of them uses. */
+export interface LiveQueryHost {
+  readonly parts: LiveParts
+  readonly tables: WatchedTables
+  readonly runs: RunQueue
+  readonly counts: { runs: number; messages: number }
+  /** Runs work outside any request's and transaction's context. */
+  outside<T>(work: () => T): T
+  /** Removes a live query that has no listeners left. */
+  forget(query: LiveQuery): void
+  /** Runs the owner's queries separately for each caller from now on. */
+  splitByRequest(definition: LiveQueryDefinition): void
+}
 
 /** Identifies this process: versions from an earlier or another process cannot be continued. */
 const processId = randomBytes(6).toString('base64url')
@@ -34,7 +92,7 @@ export class DependsOnRequest extends Error {}
 export class LiveQuery {
   readonly key: string
   readonly #definition: LiveQueryDefinition
-  readonly #queries: LiveQueries
+  readonly #queries: LiveQueryHost
   /** Unique, so that versions of two live queries are never confused. */
   readonly #instanceId = `${processId}${(queriesCreated++).toString(36)}`
   /** Listeners that have received a first message. */
@@ -53,7 +111,7 @@ export class LiveQuery {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
-  constructor(definition: LiveQueryDefinition, key: string, queries: LiveQueries) {
+  constructor(definition: LiveQueryDefinition, key: string, queries: LiveQueryHost) {
     this.key = key
     this.#definition = definition
     this.#queries = queries

@@ -12,13 +12,20 @@ import {
   type ReadsByDatabase,
   type RowValues,
   type TableReads,
-} from '../records/statement-tracking.js'
-import type { LiveQuery } from './live-query.js'
+} from '../records/tracked-reads.js'
 
 /** Milliseconds before an unused table is no longer watched. A client may reconnect meanwhile. */
 const stopDelay = 5000
 /** Milliseconds between two polls for writes of other processes, if the database sends no notifications. */
 const pollInterval = 100
+
+/** A live query, as far as its tables are watched. */
+interface TableReader {
+  /** True during a run, while the tables of this run are not yet known. */
+  readonly isRunning: boolean
+  /** Called after a write to data that the query has read. */
+  changed(): void
+}
 
 export class WatchedTables {
   readonly #log: Log
@@ -34,7 +41,7 @@ export class WatchedTables {
    * @param startedAt start of the run, by the monotonic clock
    * @returns true if a write may have been missed since the start
    */
-  async follow(query: LiveQuery, reads: ReadsByDatabase, startedAt: number): Promise<boolean> {
+  async follow(query: TableReader, reads: ReadsByDatabase, startedAt: number): Promise<boolean> {
     let isNew = false
     for (const [of, read] of reads.all) {
       const database = of as Database
@@ -46,7 +53,7 @@ export class WatchedTables {
     return isNew
   }
 
-  unfollow(query: LiveQuery): void {
+  unfollow(query: TableReader): void {
     for (const tables of this.#databases.values()) tables.unfollow(query)
   }
 
@@ -62,8 +69,8 @@ class DatabaseTables {
   readonly #database: Database
   readonly #log: Log
   /** Live queries by the names of the tables that they read. */
-  readonly #queries = new Map<string, Set<LiveQuery>>()
-  readonly #read = new Map<LiveQuery, TableReads>()
+  readonly #queries = new Map<string, Set<TableReader>>()
+  readonly #read = new Map<TableReader, TableReads>()
   /** Watches by table name, as promises, because a watch may still be starting. */
   readonly #followed = new Map<string, Promise<readonly (() => void)[]>>()
   readonly #stopWritten: () => void
@@ -81,7 +88,7 @@ class DatabaseTables {
     })
   }
 
-  async follow(query: LiveQuery, reads: TableReads, startedAt: number): Promise<boolean> {
+  async follow(query: TableReader, reads: TableReads, startedAt: number): Promise<boolean> {
     clearTimeout(this.#stopTimer)
     this.#stopTimer = undefined
     const hasAll = reads.tables.has(anyTable)
@@ -113,7 +120,7 @@ class DatabaseTables {
     return isMissing
   }
 
-  unfollow(query: LiveQuery): void {
+  unfollow(query: TableReader): void {
     for (const table of this.#read.get(query)?.tables ?? []) this.#queries.get(table)?.delete(query)
     this.#read.delete(query)
     if (this.#read.size > 0 || this.#stopTimer !== undefined) return
