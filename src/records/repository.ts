@@ -6,7 +6,6 @@ import {
   namesRelations,
   readTree,
 } from './statements/write-tree.js'
-import { updateWhere } from './statements/change-rows.js'
 import {
   readDeleteOptions,
   readUpdateOptions,
@@ -190,7 +189,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     where: W & Selected<W, Where<T>>,
     changes: Changes<T>,
   ): Promise<number> {
-    return promise(() => updateWhere(this.table, this.source, where, changes))
+    return promise(() => this.writer.updateWhere(this.table, { where, values: changes }))
   }
 
   /**

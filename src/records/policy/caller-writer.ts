@@ -16,6 +16,12 @@ import { type Caller, retryAfterGuards } from '../rights/caller.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { hasAddition } from '../statements/additions.js'
+import {
+  changeFilteredEach,
+  changeFilteredTogether,
+  checkFilteredChange,
+  type FilteredChange,
+} from '../statements/change-rows.js'
 import { isolationToDelete } from '../statements/delete-rows.js'
 import { createInOrder } from '../statements/reference-order.js'
 import { inShard, inShardOf } from '../statements/shard.js'
@@ -209,6 +215,16 @@ export class CallerWriter {
           },
           isolationToDelete(table, this.source.context),
         ),
+    )
+  }
+
+  /** Changes all rows of a program's filter. @returns the number of changed rows */
+  updateWhere(table: Table, change: FilteredChange): MaybePromise<number> {
+    checkFilteredChange(table, change)
+    return this.#writeAll(
+      true,
+      () => changeFilteredTogether(table, this.source, change),
+      () => changeFilteredEach(table, this.source, change),
     )
   }
 

@@ -1,6 +1,5 @@
 /** Changes all rows that match a filter, all or none. Source: decisions, Records: writes. */
 import { after, attempt } from '../../core/maybe-promise.js'
-import type { Isolation } from '../../core/transaction.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
@@ -23,53 +22,73 @@ import { markingWrite } from './write-check.js'
 /** The number of rows in memory at the same time. */
 const pageSize = 500
 
-/** @returns the number of changed rows */
-export function updateWhere(
-  table: Table,
-  source: Source,
-  where: unknown,
-  changes: object,
-): Promise<number> {
+/** The rows of a filter, and how each of them changes. */
+export interface FilteredChange {
+  readonly where: unknown
+  /** Unchecked values and sums by property. */
+  readonly values: object
+}
+
+/** @throws {HttpError} 400 `VALIDATION`: the values contain the key, the version or the shard */
+export function checkFilteredChange(table: Table, { where, values }: FilteredChange): void {
   rejectUndefined({ where })
   void markingWrite(table, () => {
-    refuseFixedColumns(table, changes)
+    for (const column of [table.key, table.version, table.shard]) {
+      if (column === undefined || !(column.property in values)) continue
+      throw invalid(column.property, 'readOnly', 'cannot be changed')
+    }
   })
-  const oneByOne = (here: Source): Promise<number> =>
-    eachRow(table, here, where, async (key, row) => {
-      await changeLockedRow(table, here, { key, row, change: { values: changes } })
-    })
+}
+
+/**
+ * Changes the rows with one statement.
+ *
+ * @returns the number of changed rows; `undefined` if they must be changed one by one
+ */
+export async function changeFilteredTogether(
+  table: Table,
+  source: Source,
+  { where, values }: FilteredChange,
+): Promise<number | undefined> {
   const { context } = source
   const checks = context.checksOf(table)
-  const isPlain = !table.hasWriteHooks && checks.row === undefined
-  const sums = isPlain
-    ? readSums(table, context.codecOf(table), context.dialect, changes)
-    : undefined
-  // A sum such as `position + 1` gives a row the unique value that another row of the call still has.
-  const shifting = (isolation?: Isolation): Promise<number> =>
-    allowingSwaps((work) => source.atomically(work, isolation), oneByOne)
-  if (sums === undefined) {
-    const isolation = isolationOf([table])
-    return hasUniqueSum(table, changes)
-      ? shifting(isolation)
-      : source.atomically(oneByOne, isolation)
-  }
-  return source
-    .atomically(async (here) => {
+  if (table.hasWriteHooks || checks.row !== undefined) return undefined
+  const sums = readSums(table, context.codecOf(table), context.dialect, values)
+  if (sums === undefined) return undefined
+  try {
+    return await source.atomically(async (here) => {
       const isFollowed = await here.feed.follows(table, here.runner())
       const isMany = isFollowed && (await areMany(table, here, where))
       // Watchers need the row values, which are read with each row.
-      if (isFollowed && !isMany && here.feed.needsRowValues(table)) return oneByOne(here)
+      if (isFollowed && !isMany && here.feed.needsRowValues(table)) return undefined
       const record = await checks.update(sums.values)
       const change = { record, sums: sums.sums, reportsRows: isFollowed && !isMany }
       return updateTogether(table, here, where, change)
     })
-    .catch((error: unknown) => {
-      // The rows are read one by one to find the error.
-      const isRefused = error instanceof HttpError && error.status === 400 && sums.sums.length > 0
-      if (error instanceof SumDoesNotFit || isRefused) return source.atomically(oneByOne)
-      if (isUniqueViolation(error) && hasUniqueSum(table, changes)) return shifting()
-      throw error
+  } catch (error) {
+    // Changing the rows one by one finds the error, or lets them exchange unique values.
+    const isRefused = error instanceof HttpError && error.status === 400 && sums.sums.length > 0
+    const isShift = isUniqueViolation(error) && hasUniqueSum(table, values)
+    if (error instanceof SumDoesNotFit || isRefused || isShift) return undefined
+    throw error
+  }
+}
+
+/** Changes the rows one by one, each under a lock. @returns the number of changed rows */
+export function changeFilteredEach(
+  table: Table,
+  source: Source,
+  { where, values }: FilteredChange,
+): Promise<number> {
+  const isolation = isolationOf([table])
+  const work = (here: Source): Promise<number> =>
+    eachRow(table, here, where, async (key, row) => {
+      await changeLockedRow(table, here, { key, row, change: { values } })
     })
+  // A sum such as `position + 1` gives a row the unique value that another row of the call still has.
+  return hasUniqueSum(table, values)
+    ? allowingSwaps((inside) => source.atomically(inside, isolation), work)
+    : source.atomically(work, isolation)
 }
 
 /** Whether the changes add to a column of a unique index. */
@@ -96,13 +115,6 @@ async function areMany(table: Table, here: Source, where: unknown): Promise<bool
       .runner()
       .run(plan.statement, arrangeValues(plan, [...values, maxReportedRows + 1]), 'first')) ?? []
   return Number(count) > maxReportedRows
-}
-
-function refuseFixedColumns({ key, version, shard }: Table, changes: object): void {
-  for (const column of [key, version, shard]) {
-    if (column === undefined || !(column.property in changes)) continue
-    throw invalid(column.property, 'readOnly', 'cannot be changed')
-  }
 }
 
 /** Changes all rows with one statement. Hooks do not run. */
