@@ -201,7 +201,7 @@ export type {
   NestedOne,
   NewRow,
   NewValues,
-} from './records/statements/write-tree.js'
+} from './records/statements/read-tree.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 

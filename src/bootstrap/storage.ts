@@ -22,11 +22,11 @@ import type { Database as PublicDatabase } from '../records/public-database.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
 import {
-  createDatabaseRevocations,
   createDatabaseSignIns,
   createDatabaseSuccessors,
   createDatabaseSessionStore,
 } from '../records/auth-stores.js'
+import { createDatabaseRevocations } from '../records/revocation-store.js'
 import { readScans, ScanLog } from '../records/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
 

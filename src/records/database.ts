@@ -30,14 +30,9 @@ import type {
   Runner,
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
-import {
-  sourceOf,
-  WritingSource,
-  PipelinedWrites,
-  createContext,
-  type RecordsContext,
-  type Source,
-} from './statements/source.js'
+import { createContext, type RecordsContext, type Source } from './statements/source.js'
+import { PipelinedWrites } from './statements/pipelined-writes.js'
+import { sourceOf, WritingSource } from './statements/request-sources.js'
 import { ReadHandlers } from './statements/read-handlers.js'
 import {
   checkDatabaseOptions,

@@ -12,15 +12,14 @@ import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { changeLinks } from './statements/links.js'
+import type { KeyedTree, WriteTree } from './statements/write-tree.js'
 import {
   readKeyedTree,
   readRowTree,
   readTree,
-  type KeyedTree,
   type NewRow,
   type NewValues,
-  type WriteTree,
-} from './statements/write-tree.js'
+} from './statements/read-tree.js'
 import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
 import { checkList } from './statements/write-many.js'

@@ -5,7 +5,7 @@ import {
   type NewValues,
   namesRelations,
   readTree,
-} from './statements/write-tree.js'
+} from './statements/read-tree.js'
 import {
   readDeleteOptions,
   readUpdateOptions,

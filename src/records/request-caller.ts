@@ -7,7 +7,7 @@ import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Engine, EngineCaller, OtherProcesses } from '../engines/contract/engine.js'
-import { isTracking } from './statement-tracking.js'
+import { isTracking } from './tracked-reads.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

@@ -11,7 +11,7 @@ import { provideServedRequest, requestOfOtherCopy } from '../errors/copies.js'
 import type { Log } from '../core/log.js'
 import type { HttpRequest } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { isTracking, trackRequest } from '../records/statement-tracking.js'
+import { isTracking, trackRequest } from '../records/tracked-reads.js'
 
 const storage = new AsyncLocalStorage<HttpRequest>()
 let following = false

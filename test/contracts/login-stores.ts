@@ -2,6 +2,7 @@
 import type { Clock, Database, SessionStore } from '../../src/index.js'
 import { createMemoryRevocations, type Revocations } from '../../src/auth/revocations.js'
 import * as stores from '../../src/records/auth-stores.js'
+import * as revocations from '../../src/records/revocation-store.js'
 import { internalsOf } from '../records/open-database.js'
 
 export { createMemoryRevocations }
@@ -14,5 +15,5 @@ export function createDatabaseRevocations(
   database: Database,
   options?: { clock: Clock },
 ): Promise<Revocations> {
-  return stores.createDatabaseRevocations(internalsOf(database), options)
+  return revocations.createDatabaseRevocations(internalsOf(database), options)
 }

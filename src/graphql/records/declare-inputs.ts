@@ -6,7 +6,7 @@ import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import { describeColumn, declareInput } from './declare-types.js'
 import type { EnumModel, RecordModel } from './model.js'
-import type { NestedOperation } from '../../records/statements/write-tree.js'
+import type { NestedOperation } from '../../records/statements/read-tree.js'
 import { operationsOn } from './write-records.js'
 
 /** The scalar of integers beyond the 32 bits of GraphQL's `Int`, for operands of filters and for sums. */

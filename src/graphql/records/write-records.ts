@@ -14,13 +14,15 @@ import {
   type ToMany,
   type ToOne,
   refuseWithoutOperation,
+} from '../../records/statements/write-tree.js'
+import {
   newRowsToMany,
   nestedOperations,
   readToMany,
   readToOne,
   type NestedOperation,
   type NestedReader,
-} from '../../records/statements/write-tree.js'
+} from '../../records/statements/read-tree.js'
 import { policyOf } from '../../records/rights/record-policy.js'
 import { resultGuardKey, type ResultGuard } from '../declarations.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'

@@ -18,7 +18,8 @@ import { ClientView, readRelatedQueries, type RelationTree } from '../policy/cli
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { checkWrite, type CheckOptions } from './check-row.js'
 import { clientWriter } from './client-writer.js'
-import { toTypedKey, type Instance, readTree } from '../statements/write-tree.js'
+import { toTypedKey, type Instance } from '../statements/write-tree.js'
+import { readTree } from '../statements/read-tree.js'
 import { policyOf } from '../rights/record-policy.js'
 
 export class ClientRecords<T extends object> {

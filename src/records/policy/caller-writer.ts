@@ -36,7 +36,7 @@ import {
   type ErrorOfRow,
 } from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
-import { referencesToMarked } from '../statements/write-row.js'
+import { referencesToMarked } from '../statements/marked-references.js'
 import {
   toTypedKey,
   hasNestedWrites,

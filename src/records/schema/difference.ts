@@ -24,12 +24,8 @@ import {
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../model/generated-names.js'
-import {
-  compareConstraints,
-  isOwnTable,
-  findKeyChanges,
-  type KeyChanges,
-} from './constraint-differences.js'
+import { compareConstraints, isOwnTable } from './constraint-differences.js'
+import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { isStaleIndex, rebuildTable, type Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'
 import { compareType, findUuidConversions } from './type-differences.js'

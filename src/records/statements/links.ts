@@ -8,7 +8,7 @@ import { toKey } from '../model/codec.js'
 import type { Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import type { Source } from './source.js'
-import { demandUndeletedKeys } from './write-row.js'
+import { demandUndeletedKeys } from './marked-references.js'
 
 /** A change of the links between a record and other records. */
 export interface LinkChange {

@@ -7,16 +7,11 @@ import { causesOf, HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { ColumnName } from '../model/query-names.js'
 import type { Table } from '../model/table.js'
-import { namesRelations } from './write-tree.js'
+import { namesRelations } from './read-tree.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
-import {
-  referencesToMarked,
-  withAnnouncement,
-  runRows,
-  type Instance,
-  valuesToInsert,
-} from './write-row.js'
+import { withAnnouncement, runRows, type Instance, valuesToInsert } from './write-row.js'
+import { referencesToMarked } from './marked-references.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'

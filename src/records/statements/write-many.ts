@@ -9,7 +9,7 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { namesRelations } from './write-tree.js'
+import { namesRelations } from './read-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
 import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
@@ -19,13 +19,13 @@ import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
 import {
-  referencesToMarked,
   type Instance,
   withAnnouncement,
   toIds,
   valuesToInsert,
   valuesToUpdate,
 } from './write-row.js'
+import { referencesToMarked } from './marked-references.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'

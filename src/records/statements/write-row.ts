@@ -1,15 +1,11 @@
-/**
- * Writes one row with checked values, refuses keys of soft-deleted rows, and converts the database's errors for clients.
- */
-
+/** The statements that insert or update one row with checked values, and their errors for clients. */
 import { randomUUID } from 'node:crypto'
 import { after, type MaybePromise, attempt, promise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Relation, Table, Condition } from '../model/table.js'
+import type { Table, Condition } from '../model/table.js'
 import { keyValues } from './shard.js'
 import type { Source, RecordsContext } from './source.js'
 import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
-import { toKeyText } from './write-tree.js'
 import { columnsOfLeaf, leavesOf } from '../../sql/table.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Sum } from './additions.js'
@@ -19,6 +15,7 @@ import type { Id } from '../filters/list-options.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { findPlaceholders } from './swapped-values.js'
+import { referencesToMarked, demandUndeleted } from './marked-references.js'
 
 /**
  * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a
@@ -304,99 +301,4 @@ function valuesOf(record: Instance, columns: readonly Column[]): PastRow {
 /** The keys at the beginning of rows, in the form of records. */
 export function toIds({ key }: Table, rows: readonly Row[]): Id[] {
   return rows.map(([id]) => (key.isUuid ? String(id) : Number(id)))
-}
-
-/**
- * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a
- * record they are references to missing rows, as after a real deletion.
- */
-
-const none: readonly Relation[] = Object.freeze([])
-const cachedRelations = new WeakMap<Table, readonly Relation[]>()
-
-/** The relations of a table whose keys name rows of records with `softDelete`. */
-export function referencesToMarked(table: Table): readonly Relation[] {
-  let relations = cachedRelations.get(table)
-  if (relations === undefined) {
-    const found = [...table.relations.values()].filter(
-      ({ kind, target }) => kind === 'belongsTo' && target.deletedAt !== undefined,
-    )
-    relations = found.length === 0 ? none : found
-    cachedRelations.set(table, relations)
-  }
-  return relations
-}
-
-/**
- * @param rows values of the columns, in the driver's form; they may refer to each other by their keys
- * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
- * @throws {HttpError} 409 `CONFLICT`: the row of a key is missing or marked as deleted
- */
-export function demandUndeleted(
-  table: Table,
-  source: Source,
-  { columns, rows }: WrittenRows,
-  isUnchanged?: (column: Column, key: unknown) => MaybePromise<boolean>,
-): MaybePromise<void> {
-  const relations = referencesToMarked(table)
-  if (relations.length === 0) return undefined
-  return relations.reduce<MaybePromise<void>>(
-    (earlier, relation) =>
-      after(earlier, () => {
-        const index = columns.indexOf(relation.local)
-        if (index < 0) return undefined
-        const ownIndex = relation.target === table ? columns.indexOf(table.key) : -1
-        const ownKeys = new Set(ownIndex < 0 ? [] : rows.map((row) => toKeyText(row[ownIndex])))
-        const keys = rows
-          .map((row) => row[index])
-          .filter((key) => key !== null && !ownKeys.has(toKeyText(key)))
-        if (keys.length === 0) return undefined
-        return after(missingKey(relation, source, keys), (missing) => {
-          if (missing === undefined) return undefined
-          const isSame = isUnchanged?.(relation.local, missing.key) ?? false
-          return after(isSame, (same) => {
-            if (!same) throw noSuchKey(relation)
-          })
-        })
-      }),
-    undefined,
-  )
-}
-
-/** @throws {HttpError} as `demandUndeleted` */
-export function demandUndeletedKeys(
-  relation: Relation,
-  source: Source,
-  keys: readonly unknown[],
-): MaybePromise<void> {
-  if (keys.length === 0) return undefined
-  return after(missingKey(relation, source, keys), (missing) => {
-    if (missing !== undefined) throw noSuchKey(relation)
-  })
-}
-
-interface WrittenRows {
-  readonly columns: readonly Column[]
-  readonly rows: readonly (readonly unknown[])[]
-}
-
-/** The first key whose row is missing or marked as deleted. */
-function missingKey(
-  relation: Relation,
-  source: Source,
-  keys: readonly unknown[],
-): MaybePromise<{ readonly key: unknown } | undefined> {
-  const { target, shards } = relation
-  const { context } = source
-  // The shard of the target is only known if both records have the same shard.
-  if (target.shard !== undefined && shards === undefined) return undefined
-  const missing = new Map(keys.map((key) => [toKeyText(key), key]))
-  const packed = context.dialect.encodeList(target.key, [...missing.values()])
-  const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
-  const { statement } = context.plansOf(target).undeleted()
-  return after(source.runner().run(statement, values, 'rows'), (rows) => {
-    for (const [key] of rows) missing.delete(toKeyText(key))
-    const [key] = missing.values()
-    return missing.size === 0 ? undefined : { key }
-  })
 }

@@ -1,0 +1,159 @@
+/**
+ * Finds tables whose primary key differs from their record's, because the record gained or lost `shardBy`, and writes
+ * the change together with the references to the key. Other work is not blocked for long: the new key is built as a
+ * concurrent index, and every reference is checked after it is added. Source: PostgreSQL, ALTER TABLE (USING INDEX, NOT
+ * VALID).
+ */
+import type {
+  ActualForeignKey,
+  ActualTable,
+  Catalogue,
+  ForeignKeySchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
+import { quote, toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
+import { toKeyName, toIndexName } from '../model/generated-names.js'
+import { rebuildTable, type Difference } from './difference-kinds.js'
+
+export interface KeyChanges {
+  readonly differences: readonly Difference[]
+  /** Tables whose key changes. */
+  readonly tables: ReadonlySet<string>
+  /** The references that change with a key: `task.project_id`. */
+  readonly references: ReadonlySet<string>
+}
+
+/** @param present the tables that the database has */
+export function findKeyChanges(
+  present: readonly TableSchema[],
+  actual: Catalogue,
+  dialect: Dialect,
+): KeyChanges {
+  const differences: Difference[] = []
+  const tables = new Set<string>()
+  const references = new Set<string>()
+  for (const schema of present) {
+    const table = actual.get(schema.name) as ActualTable
+    if (!hasOtherKey(schema, table)) continue
+    tables.add(schema.name)
+    const found = findReferences(schema, present, actual)
+    for (const { table: holder, before } of found) references.add(`${holder}.${before.column}`)
+    differences.push(toDifference(schema, table, found, dialect))
+  }
+  return { differences, tables, references }
+}
+
+/** Other composite keys belong to other programs. */
+function hasOtherKey({ primaryKey, isSharded }: TableSchema, table: ActualTable): boolean {
+  const { primaryKey: actualKey = [], isForeign, isPartitioned } = table
+  if (isForeign === true || isPartitioned === true || actualKey.join() === primaryKey.join())
+    return false
+  if (isSharded === true) return primaryKey.length > 1
+  const [key] = primaryKey
+  return primaryKey.length === 1 && actualKey.length === 2 && actualKey[1] === key
+}
+
+interface Reference {
+  /** The table that has the reference. */
+  readonly table: string
+  readonly before: ActualForeignKey
+  /** `undefined` if no record declares it: it cannot refer to the new key. */
+  readonly after: ForeignKeySchema | undefined
+}
+
+function findReferences(
+  { name }: TableSchema,
+  present: readonly TableSchema[],
+  actual: Catalogue,
+): Reference[] {
+  return [...actual.values()].flatMap((table) =>
+    table.foreignKeys
+      .filter((key) => key.table === name)
+      .map((before) => {
+        const schema = present.find((one) => one.name === table.name)
+        const after = schema?.foreignKeys.find(
+          (one) => one.column === before.column && one.table === name,
+        )
+        return { table: table.name, before, after }
+      }),
+  )
+}
+
+function toDifference(
+  schema: TableSchema,
+  actual: ActualTable,
+  references: readonly Reference[],
+  dialect: Dialect,
+): Difference {
+  const { name: table, primaryKey } = schema
+  const { primaryKey: actualKey = [] } = actual
+  const [expected, present] = [primaryKey, actualKey].map((columns) => `(${columns.join(', ')})`)
+  const difference = {
+    kind: 'other key',
+    table,
+    message: `${table} has the primary key ${present} and should have ${expected}.`,
+    blocks: true,
+    risk: 'by hand',
+  } as const
+  const { changes } = dialect
+  if (changes.kind === 'anew') {
+    return { ...difference, ...rebuildTable(schema, actual, dialect) }
+  }
+  const stray = references.find(({ after }) => after === undefined)
+  if (stray !== undefined) {
+    const column = `${stray.table}.${stray.before.column}`
+    return {
+      ...difference,
+      message: `${difference.message} ${column} refers to ${present}, and no record declares that reference.`,
+      first: `Drop the reference of ${column} by hand, or declare it with @BelongsTo, then run this again.`,
+      sql: [],
+    }
+  }
+  const pairs = references.map(({ table: holder, before, after }) => ({
+    holder,
+    before: toForeignKey(holder, before),
+    after: after as ForeignKeySchema,
+  }))
+  return {
+    ...difference,
+    sql: writeKeyChange(
+      table,
+      primaryKey,
+      pairs.map(({ holder, before, after }) => [holder, before.name, after]),
+    ),
+    undo: writeKeyChange(
+      table,
+      actualKey,
+      pairs.map(({ holder, before, after }) => [holder, after.name, before]),
+    ),
+  }
+}
+
+/**
+ * ```sql
+ * create unique index concurrently "task_tenant_id_id_key" on "task" ("tenant_id", "id");
+ * alter table "note" drop constraint "note_task_id_fkey", add constraint "note_task_id_fkey" foreign key … not valid;
+ * alter table "note" validate constraint "note_task_id_fkey";
+ * alter table "task" drop constraint "task_pkey", add constraint "task_pkey" primary key using index "task_tenant_id_id_key";
+ * ```
+ *
+ * @param references each with its table and the name that it has before
+ */
+function writeKeyChange(
+  table: string,
+  columns: readonly string[],
+  references: readonly (readonly [holder: string, name: string, key: ForeignKeySchema])[],
+): string[] {
+  const index = quote(toIndexName(table, columns, true))
+  const key = quote(toKeyName(table))
+  return [
+    `drop index concurrently if exists ${index}`,
+    `create unique index concurrently ${index} on ${quote(table)} (${columns.map(quote).join(', ')})`,
+    ...references.flatMap(([holder, name, reference]) => [
+      `alter table ${quote(holder)} drop constraint if exists ${quote(name)}, add ${writeForeignKey(reference)} not valid`,
+      `alter table ${quote(holder)} validate constraint ${quote(reference.name)}`,
+    ]),
+    `alter table ${quote(table)} drop constraint if exists ${key}, add constraint ${key} primary key using index ${index}`,
+  ]
+}
