@@ -2,11 +2,11 @@
 import { toSessionStore, type SessionStore } from '../auth/sessions.js'
 import type { Database } from './database.js'
 import { createExpiringTable, type ExpiringTable, createSweep } from './expiring-table.js'
-import { refuseUnavailable } from './statements/client-errors.js'
+import { throwUnavailable } from './statements/client-errors.js'
 import type { Row } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after } from '../core/maybe-promise.js'
-import { createTimedRunner, ensureTable, whenAvailable, toTimestamp } from './own-tables.js'
+import { createOwnTable, createTimedRunner, whenAvailable, toTimestamp } from './own-tables.js'
 import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import {
   createSuccessors,
@@ -34,7 +34,7 @@ const graceMs = 24 * 3_600_000
 
 /** @returns the store, once its table exists */
 export async function createDatabaseSignIns(database: Database): Promise<SignIns> {
-  const ensure = (): Promise<boolean> => ensureTable(database, signIns, createSignIns)
+  const ensure = (): Promise<boolean> => createOwnTable(database, signIns, createSignIns)
   const isThere = await ensure()
   const { placeholder: p } = database.context.dialect
   const facts = { tables: [signIns], isFresh: true } as const
@@ -134,7 +134,7 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
   expiresAt: 'expires_at',
   toColumns: (data) => [data],
   fromColumns: ([data]) => String(data),
-  refuse: refuseUnavailable,
+  refuse: throwUnavailable,
 }
 
 /** @returns the store, after its table has been created */

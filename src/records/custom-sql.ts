@@ -7,7 +7,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner, Engine } from '../engines/contract/engine.js'
 import { isWrite, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { refuseUnavailable } from './statements/client-errors.js'
+import { throwUnavailable } from './statements/client-errors.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
 
 export type { Heartbeat } from '../engines/contract/heartbeat.js'
@@ -84,7 +84,7 @@ export class CustomSql {
   async rows(values: SqlValues = {}): Promise<readonly Row[]> {
     const rows = await attempt<readonly Row[]>(
       () => this.#runner().run(this.statement, this.bind(values), 'rows'),
-      refuseUnavailable,
+      throwUnavailable,
     )
     if (isWrite(this.statement) && rows.length > 0) this.#wrote(this.statement)
     return rows
@@ -94,7 +94,7 @@ export class CustomSql {
   async change(values: SqlValues = {}): Promise<number> {
     const count = await attempt<number>(
       () => this.#runner().run(this.statement, this.bind(values), 'count'),
-      refuseUnavailable,
+      throwUnavailable,
     )
     if (isWrite(this.statement) && count > 0) this.#wrote(this.statement)
     return count

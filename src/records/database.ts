@@ -40,7 +40,7 @@ import {
   type DatabaseParts,
 } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
-import { emptyTables, ensureTable } from './own-tables.js'
+import { createOwnTable, emptyTables } from './own-tables.js'
 import {
   CustomSql,
   type BoundSql,
@@ -53,13 +53,13 @@ import {
 import { Repository } from './repository.js'
 import { pingAny, pingPrimary, PublishingEngine } from './statement-tracking.js'
 import type { Difference } from './schema/difference-kinds.js'
-import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
+import { readDifferences, syncSchema, checkSchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'
 import type { TransactionOptions } from './statements/transaction-options.js'
 import { Transactions, type BegunTransaction } from './statements/transactions.js'
-import { refuseUnavailable, toUnavailable } from './statements/client-errors.js'
+import { throwUnavailable, toUnavailable } from './statements/client-errors.js'
 
 const changeOptions: ReadonlySet<string> = new Set(['everywhere'])
 
@@ -187,7 +187,7 @@ export class Database implements Source {
     return promise(() => {
       if (engine.isFileLost?.() === true) throw new EngineError('unavailable', fileLost)
       return engine.run(query, [], 'first')
-    }).catch(refuseUnavailable)
+    }).catch(throwUnavailable)
   }
 
   /**
@@ -268,7 +268,7 @@ export class Database implements Source {
     request?: ClientWriting,
   ): Promise<R> {
     const run = (scope: Scope): Promise<R> => work(new Transaction(this, scope))
-    return this.#transactions.run(run, options, request).catch(refuseUnavailable)
+    return this.#transactions.run(run, options, request).catch(throwUnavailable)
   }
 
   /**
@@ -314,13 +314,13 @@ export class Database implements Source {
    * cannot work with it
    */
   async verify(): Promise<void> {
-    await verifySchema(this.tables, this.context)
+    await checkSchema(this.tables, this.context)
     this.sizes.refresh()
   }
 
   /** Creates a package's own table if it is missing, also in production. The script is for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
-    return ensureTable(this, name, sql).then(() => undefined, refuseUnavailable)
+    return createOwnTable(this, name, sql).then(() => undefined, throwUnavailable)
   }
 
   /**
@@ -355,7 +355,7 @@ export class Database implements Source {
    * transaction.
    */
   signal(name: string): Promise<void> {
-    return this.feed.signal(name).catch(refuseUnavailable)
+    return this.feed.signal(name).catch(throwUnavailable)
   }
 
   /**
@@ -365,7 +365,7 @@ export class Database implements Source {
    * @returns a function that ends it; undefined if the database has no signals, so that you must poll
    */
   onSignal(name: string, listener: () => void): Promise<(() => void) | undefined> {
-    return this.feed.onSignal(name, listener).catch(refuseUnavailable)
+    return this.feed.onSignal(name, listener).catch(throwUnavailable)
   }
 
   /** All differences between the database and the records. */
@@ -388,7 +388,7 @@ export class Database implements Source {
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
     const all = listener as (change: Change | MissedChanges) => void
-    return followAll(this, [...this.tables], all).catch(refuseUnavailable)
+    return followAll(this, [...this.tables], all).catch(throwUnavailable)
   }
 
   /**
@@ -422,7 +422,7 @@ export class Database implements Source {
   empty(): Promise<void> {
     return emptyTables(this).then(() => {
       this.feed.written([anyTable])
-    }, refuseUnavailable)
+    }, throwUnavailable)
   }
 
   /** Closes all connections. Further calls do nothing. */
@@ -518,7 +518,7 @@ export class Database implements Source {
   announces(table: Table): MaybePromise<boolean> {
     const { engine } = this.context
     if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
-    return attempt(() => this.feed.announces(table, engine), refuseUnavailable)
+    return attempt(() => this.feed.announces(table, engine), throwUnavailable)
   }
 
   /** @param request a client's request; nothing is stored after its timeout */
@@ -527,7 +527,7 @@ export class Database implements Source {
     isolation?: Isolation,
     request?: ClientWriting,
   ): Promise<R> {
-    return this.#transactions.runWrite(work, isolation, request).catch(refuseUnavailable)
+    return this.#transactions.runWrite(work, isolation, request).catch(throwUnavailable)
   }
 }
 

@@ -6,8 +6,8 @@ import { frameworkChange, frameworkQuery } from '../engines/contract/statement.j
 import type { Database } from './database.js'
 import {
   createTimedRunner,
-  ensureTable,
-  refuseWrite,
+  createOwnTable,
+  throwReadOnly,
   toTimestamp,
   whenAvailable,
 } from './own-tables.js'
@@ -41,14 +41,14 @@ export async function createExpiringTable<Value>(
   database: Database,
   table: ExpiringTable<Value>,
 ): Promise<ExpiringStore<Value>> {
-  const ensure = (): Promise<boolean> => ensureTable(database, table.name, table.createTable)
+  const ensure = (): Promise<boolean> => createOwnTable(database, table.name, table.createTable)
   const isThere = await ensure()
   const store = toExpiringStore(database, table)
   if (isThere) return store
   const { refuse } = table
   const absent = { get: () => undefined, deleteExpired: () => undefined }
   return whenAvailable(ensure, store, absent, () =>
-    refuse === undefined ? refuseWrite() : (attempt<never>(refuseWrite, refuse) as never),
+    refuse === undefined ? throwReadOnly() : (attempt<never>(throwReadOnly, refuse) as never),
   )
 }
 

@@ -15,7 +15,7 @@ import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 import { createSweep } from './expiring-table.js'
-import { refuseUnavailable } from './statements/client-errors.js'
+import { throwUnavailable } from './statements/client-errors.js'
 
 export interface OneTimeOptions {
   /** The lifetime of a token: `'7d'`, or seconds. It is measured by the database's clock. */
@@ -96,7 +96,7 @@ class OneTimeTokens<T> implements OneTime<T> {
     const text = JSON.stringify(value) as string | undefined
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     const now = this.database.now(this.clock)
-    await attempt(() => this.#sweep?.(now), refuseUnavailable)
+    await attempt(() => this.#sweep?.(now), throwUnavailable)
     const token = randomBytes(32).toString('base64url')
     // Keys are hashed, so that every text can be a key on every database.
     const about = options.key === undefined ? null : hashOf(options.key)

@@ -11,7 +11,11 @@ import { frameworkQuery, frameworkScript } from '../engines/contract/statement.j
  * @param sql a script that creates the table if it is missing
  * @returns false if it is missing and cannot be created, as on a replica
  */
-export async function ensureTable(database: Database, name: string, sql: string): Promise<boolean> {
+export async function createOwnTable(
+  database: Database,
+  name: string,
+  sql: string,
+): Promise<boolean> {
   const { engine } = database.context
   database.ownTables.add(name)
   if (await hasTable(database, name)) return true
@@ -70,7 +74,7 @@ export function whenAvailable<Store extends object>(
   ensure: () => Promise<boolean>,
   available: Store,
   absent: Partial<Store>,
-  refuse: () => never = refuseWrite,
+  refuse: () => never = throwReadOnly,
 ): Store {
   let current = absent
   let checkedAt = performance.now()
@@ -87,7 +91,7 @@ export function whenAvailable<Store extends object>(
 }
 
 /** Refuses writes to a table that could not be created. */
-export function refuseWrite(): never {
+export function throwReadOnly(): never {
   throw new EngineError('unavailable', 'The database is read-only.', undefined, {
     isReadOnly: true,
   })

@@ -8,7 +8,7 @@ import type { Row, Statement } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
-import { createTimedRunner, ensureTable, whenAvailable } from './own-tables.js'
+import { createOwnTable, createTimedRunner, whenAvailable } from './own-tables.js'
 
 interface DatabaseRevocationsOptions {
   /** Milliseconds until this process refuses a token that another process has revoked. Default 5,000. */
@@ -48,8 +48,8 @@ export async function createDatabaseRevocations(
   { trustFor = 5000, clock }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
   const ensure = async (): Promise<boolean> =>
-    (await ensureTable(database, revokedTokens.name, revokedTokens.createTable)) &&
-    (await ensureTable(database, revokedSubjects, createSubjects))
+    (await createOwnTable(database, revokedTokens.name, revokedTokens.createTable)) &&
+    (await createOwnTable(database, revokedSubjects, createSubjects))
   const areThere = await ensure()
   const { dialect } = database.context
   const statements = writeStatements(dialect)

@@ -6,7 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
 import type { Database } from './database.js'
-import { ensureTable, hasTable } from './own-tables.js'
+import { createOwnTable, hasTable } from './own-tables.js'
 import { frameworkQuery } from '../engines/contract/statement.js'
 import { filtersOrSorts, planStatement } from './scan-advice.js'
 import type { StatementEvent } from './statement-tracking.js'
@@ -19,7 +19,7 @@ const manyRows = 1000
 const script = `create table if not exists ${scansTable} (advice text primary key, seen_at text not null)`
 
 async function storeAdvice(database: Database, advice: string): Promise<void> {
-  if (!(await ensureTable(database, scansTable, script))) return
+  if (!(await createOwnTable(database, scansTable, script))) return
   const seenAt = new Date(database.context.now()).toISOString()
   await database.kysely
     .insertInto(scansTable)

@@ -18,7 +18,7 @@ import { allOf } from '../../sql/table.js'
 import { readPageQuery } from '../records/pages.js'
 import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/query-reader.js'
-import { demandShard } from '../../records/statements/shard.js'
+import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
 import {
@@ -124,7 +124,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
         return unplannable('Resolvers read lists of distinct rows.')
       const query = reader.list(model, args, isFixed)
       const { table } = model
-      demandShard(table, query.where)
+      checkShard(table, query.where)
       return (relationQueries) => ({
         query: 'objects',
         rows: { table, ...query },
@@ -148,7 +148,7 @@ function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
     const where = allOf(keyCondition(model.table, key, reader), rows)
-    demandShard(model.table, where)
+    checkShard(model.table, where)
     return (relationQueries) => ({
       query: 'object',
       rows: { table: model.table, where },
@@ -160,7 +160,7 @@ function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
 function readCount(model: RecordModel): ReadRoot {
   return ({ where }, reader) => {
     const rows = { table: model.table, where: reader.condition(model, where) }
-    demandShard(rows.table, rows.where)
+    checkShard(rows.table, rows.where)
     return () => ({ query: 'count', rows })
   }
 }
@@ -168,7 +168,7 @@ function readCount(model: RecordModel): ReadRoot {
 function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoot {
   return (args, reader, context) => {
     const page = readPageQuery(model, args, reader, context)
-    demandShard(model.table, page.filter)
+    checkShard(model.table, page.filter)
     if (page.position !== undefined)
       return unplannable('Resolvers read pages of a search, whose cursors are offsets.')
     const slots = {

@@ -15,7 +15,7 @@ import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
 import {
-  refuseWithoutOperation,
+  checkOperations,
   type KeyedTree,
   type WriteTree,
 } from '../../records/statements/write-tree.js'
@@ -58,7 +58,7 @@ class ManyWriter {
     const trees = inputs.map((one, index): KeyedTree => {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
-      refuseWithoutOperation(tree)
+      checkOperations(tree)
       const rowKey = model.ids.read(id) as string | undefined
       if (rowKey === undefined && model.ids.type !== undefined) throw noSuchRow(model.name, id)
       return { id: rowKey as string, tree }
@@ -95,7 +95,7 @@ class ManyWriter {
       )
     }
     const tree = readInput(model, input, 'input')
-    refuseWithoutOperation(tree)
+    checkOperations(tree)
     for (const { column, name } of fields) {
       const value = tree.values[column.property]
       if (value === undefined || value === null)

@@ -9,7 +9,7 @@ import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { Source } from '../../records/statements/source.js'
 import {
   boundToShard,
-  demandShard,
+  checkShard,
   noShard,
   shardCondition,
 } from '../../records/statements/shard.js'
@@ -25,7 +25,7 @@ export function readList(
   reader: QueryReader,
   source: Source,
 ): MaybePromise<Instance[]> {
-  demandShard(table, query.where)
+  checkShard(table, query.where)
   const { context } = source
   const { order } = query
   const columns = derivedColumnsOf(order)
@@ -54,7 +54,7 @@ export function readFirst(
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
 ): MaybePromise<Instance | undefined> {
-  demandShard(table, condition)
+  checkShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
   return after(
@@ -69,7 +69,7 @@ export function readCount(
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
 ): MaybePromise<number> {
-  demandShard(table, condition)
+  checkShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).count(selection)
   return after(run(plan, values, table, source), ([row]) => Number(row?.[0]))

@@ -14,7 +14,7 @@ import { QueryReader } from './query-reader.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { Id } from '../../records/filters/list-options.js'
-import { demandShard } from '../../records/statements/shard.js'
+import { checkShard } from '../../records/statements/shard.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { callerOf } from '../exchange.js'
 import { graphqlCodes } from '../errors.js'
@@ -138,7 +138,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     this.#caller = callerOf(context)
     const ownRows = this.#ownRows(this.#reader())
     // A changed row is read by its key, in the shard of the caller's row filter.
-    demandShard(model.table, ownRows)
+    checkShard(model.table, ownRows)
     this.columns = columnsOf(ownRows)
   }
 

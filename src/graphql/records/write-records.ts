@@ -13,7 +13,7 @@ import {
   type LinkSet,
   type ToMany,
   type ToOne,
-  refuseWithoutOperation,
+  checkOperations,
 } from '../../records/statements/write-tree.js'
 import {
   newRowsToMany,
@@ -119,7 +119,7 @@ function readChange(
   input: unknown,
 ): { readonly key: string; readonly tree: WriteTree } {
   const tree = readInput(model, input, 'input')
-  refuseWithoutOperation(tree)
+  checkOperations(tree)
   const key = model.ids.read(id) as string | undefined
   if (key === undefined) throw noSuchRow(model.name, id)
   return { key, tree }

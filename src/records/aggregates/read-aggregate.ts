@@ -7,7 +7,7 @@ import { invalid, suggestedFields } from '../filters/query-errors.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, invalidTerm } from '../filters/order.js'
-import { rejectUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
+import { checkNamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
@@ -170,7 +170,7 @@ class AggregateReader {
     if (input === undefined) return []
     const list: readonly unknown[] = Array.isArray(input) ? input : [input]
     if (list.length > maxNames) throw invalid(path, 'maxItems', `has more than ${maxNames} fields`)
-    rejectUnnamed(path, list)
+    checkNamed(path, list)
     const names = list.map((name) => {
       if (typeof name === 'string') return name
       throw invalid(path, 'type', 'must be a list of fields')
@@ -183,7 +183,7 @@ class AggregateReader {
       input === undefined ? [] : Array.isArray(input) ? input : [input]
     if (list.length > maxNames)
       throw invalid('groupBy', 'maxItems', `has more than ${maxNames} fields`)
-    rejectUnnamed('groupBy', list)
+    checkNamed('groupBy', list)
     const groups = new Map<string, Measure>()
     for (const [index, one] of list.entries()) {
       const path = `groupBy.${index}`

@@ -56,7 +56,7 @@ function readRows<T extends object>(
   const [filter, aggregate] = isClient ? read() : readProgramQuery(table, read)
   const bound = view === undefined ? filter : view.bind(table, filter, reader)
   const condition = boundToShard(table, context, reader, bound)
-  for (const column of aggregate.columns) view?.demandColumn(table, column)
+  for (const column of aggregate.columns) view?.checkColumn(table, column)
   const { groups, measures, having, order, limit, orderError } = aggregate
   if (orderError !== undefined) throw orderError
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({

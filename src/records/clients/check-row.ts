@@ -14,12 +14,12 @@ import type { Table } from '../model/table.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { readerOf } from '../policy/row-lookup.js'
 import { namedError } from '../policy/tree-writer.js'
-import { refuseOtherVersion } from '../statements/change-row.js'
+import { checkVersion } from '../statements/change-row.js'
 import type { Source } from '../statements/source.js'
 import { withSums } from '../statements/additions.js'
 import { noSuchKey, toClientError } from '../statements/client-errors.js'
 import { copyOf, isSameValue } from '../statements/hooks.js'
-import { refuseInvalidKeys } from '../statements/write-row.js'
+import { checkForeignKeys } from '../statements/write-row.js'
 import {
   isNullish,
   toKeyText,
@@ -57,7 +57,7 @@ export async function checkWrite(
   await writer.checkNested(tree, id === undefined ? 'create' : 'update')
   const before = id === undefined ? undefined : await writer.find(table, id)
   if (before === null) return null
-  if (before !== undefined) refuseOtherVersion(table, before, expected)
+  if (before !== undefined) checkVersion(table, before, expected)
   await writer.keys.check(tree, before)
   try {
     return await checkRow(writer.source, tree, { before, changedKeys })
@@ -118,7 +118,7 @@ async function checkReferences(
   before: Instance | undefined,
 ): Promise<void> {
   const { context } = source
-  refuseInvalidKeys(table, context.codecOf(table), row)
+  checkForeignKeys(table, context.codecOf(table), row)
   for (const relation of table.relations.values()) {
     const { property } = relation.local
     const key = row[property]

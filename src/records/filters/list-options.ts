@@ -13,7 +13,7 @@ import {
 } from './query-errors.js'
 import type { ColumnName, ManyRelationName, RelationPath } from '../model/query-names.js'
 import type { OrderBy, Where } from '../model/record-types.js'
-import { undefinedOption, type Skip, rejectUnnamed } from '../model/skip.js'
+import { undefinedOption, type Skip, checkNamed } from '../model/skip.js'
 import type { Condition, Relation, Table } from '../model/table.js'
 import type { Derived } from '../../sql/table.js'
 import type { Order } from '../../sql/order.js'
@@ -187,7 +187,7 @@ export interface RowsView {
    */
   order(table: Table, order: Order, slots: Slots): Order
   /** Refuses a column that the client may not read. */
-  demandColumn(table: Table, column: Column): void
+  checkColumn(table: Table, column: Column): void
   /** As `order`, for a value from other tables. */
   derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
 }
@@ -225,7 +225,7 @@ export function readDistinct(
     )
   const visibleColumns = table.columns.filter(({ field }) => !field.hidden)
   const distinct = readDistinctColumns(fieldNames, visibleColumns, suggestedFields(table, true))
-  for (const column of distinct) view.demandColumn(table, column)
+  for (const column of distinct) view.checkColumn(table, column)
   return distinct
 }
 
@@ -238,7 +238,7 @@ function readDistinctColumns(
     throw invalid('distinct', 'type', 'must be a list of fields')
   if (fieldNames.length > maxDistinctFields)
     throw invalid('distinct', 'maxItems', `has more than ${maxDistinctFields} fields`)
-  rejectUnnamed('distinct', fieldNames)
+  checkNamed('distinct', fieldNames)
   const columns = fieldNames.map((name: unknown, index) => {
     const path = `distinct.${index}`
     const column = visibleColumns.find(({ property }) => property === name)

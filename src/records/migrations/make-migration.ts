@@ -177,7 +177,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const isConnected = dialect.name === database.engineName
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= schemas.length
   if (isConnected && isFirst && needsMigration(actual) && !isEmpty) {
-    refuseImpossible(actual)
+    checkPossible(actual)
     return {
       dialect,
       schemas,
@@ -195,7 +195,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   if (base === undefined) throw withoutSnapshot(dialect)
   const isExact = snapshot !== undefined && dialect.replay === undefined
   const differences = findDifferences(schemas, base, dialect, { isExact })
-  refuseImpossible(differences)
+  checkPossible(differences)
   const names = new Set(schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames]))
   const forgotten = [...base.keys()].filter(
     (table) => !names.has(table) && !frameworkTables.test(table),
@@ -217,7 +217,7 @@ async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Pr
 }
 
 /** Reports differences that no migration can remove, because the database would fail with a less helpful error. */
-function refuseImpossible(differences: readonly Difference[]): void {
+function checkPossible(differences: readonly Difference[]): void {
   for (const { message, first } of differences)
     if (first !== undefined) throw migrationError('MIGRATION_FAILED', message, first)
 }

@@ -23,7 +23,7 @@ import {
   frameworkQuery,
   frameworkChange,
 } from '../../engines/contract/statement.js'
-import { ensureTable } from '../own-tables.js'
+import { createOwnTable } from '../own-tables.js'
 
 interface CheckOptions {
   readonly folder: string
@@ -286,7 +286,7 @@ interface Applied {
 
 /** Creates the table if it is missing. */
 export function prepareMigrations(database: Database): Promise<void> {
-  return ensureTable(database, 'filigree_migration', createTable).then(() => undefined)
+  return createOwnTable(database, 'filigree_migration', createTable).then(() => undefined)
 }
 
 const createTable = `create table if not exists filigree_migration (

@@ -43,7 +43,7 @@ export function undefinedOption(path: string, replacement: string): DeclarationE
  * @param path the path of the list: `distinct`
  * @throws {DeclarationError}
  */
-export function rejectUnnamed(path: string, list: readonly unknown[]): void {
+export function checkNamed(path: string, list: readonly unknown[]): void {
   const index = list.findIndex((name) => name === undefined || name === skip)
   if (index < 0) return
   if (list[index] === skip) throw skipAt(`${path}.${index}`)

@@ -48,7 +48,7 @@ import {
 } from '../statements/write-tree.js'
 import { ClientView } from './client-view.js'
 import { KeyChecker, lockVisibleRows, readerOf, type RowReader } from './row-lookup.js'
-import { demandFields, demandWrite, refuseTooManyNested, TreeRights } from './tree-rights.js'
+import { checkFieldRights, checkWriteRight, checkNestedCount, TreeRights } from './tree-rights.js'
 import {
   changeTree,
   insertTree,
@@ -239,7 +239,7 @@ export class CallerWriter {
     const { table } = tree
     const { create, update } = policyOf(table).writes
     const hasOneRight = this.#caller.trusted || create === update
-    if (hasOneRight) await demandWrite(table, 'create', this.#caller)
+    if (hasOneRight) await checkWriteRight(table, 'create', this.#caller)
     const named = (error: unknown): never => {
       throw namedError(error, tree, this.#caller)
     }
@@ -295,14 +295,14 @@ export class CallerWriter {
 
   /** @throws {HttpError} 401 or 403 for fields that the caller may not write */
   checkFields(tree: WriteTree): MaybePromise<void> {
-    return policyOf(tree.table).restrictsFields ? demandFields(tree, this.#caller) : undefined
+    return policyOf(tree.table).restrictsFields ? checkFieldRights(tree, this.#caller) : undefined
   }
 
   /** @throws {HttpError} 401 or 403 for nested rows that the caller may not write; 400 if they are too many */
   async checkNested(tree: WriteTree, operation: 'create' | 'update'): Promise<void> {
-    refuseTooManyNested(tree, this.#caller)
+    checkNestedCount(tree, this.#caller)
     const rights = new TreeRights(this.#caller, isOpen(tree.table, operation))
-    await rights.demand(tree, operation === 'create')
+    await rights.check(tree, operation === 'create')
   }
 
   get keys(): KeyChecker {
@@ -415,12 +415,12 @@ export class CallerWriter {
     )
     if (found !== undefined) {
       const others = Object.entries(tree.values).filter(([name]) => !(name in where))
-      await demandWrite(table, 'update', this.#caller)
+      await checkWriteRight(table, 'update', this.#caller)
       const id = found[table.key.property] as Id
       const changed = await this.update(id, withValues(tree, Object.fromEntries(others)))
       if (changed !== null) return changed
     }
-    await demandWrite(table, 'create', this.#caller)
+    await checkWriteRight(table, 'create', this.#caller)
     // In a savepoint, because a failure would end the transaction.
     return this.#begin(async () => this.create(tree), isolationOfTrees([tree]))
   }

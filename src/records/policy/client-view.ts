@@ -74,7 +74,7 @@ export function readRelatedQueries(
   slots: Slots,
 ): readonly RelatedQuery[] {
   return [...tree].map(([relation, below]) => {
-    view.demandRelation(relation)
+    view.checkRelation(relation)
     slots.key += ';'
     const where = view.rows(relation.target, slots)
     return { relation, where, nested: readRelatedQueries(below, view, slots) }
@@ -167,7 +167,7 @@ export class ClientView implements RowsView {
     let hasDerived = false
     for (const { column } of order.terms) {
       if (isDerived(column)) hasDerived = true
-      else if (columns.size > 0) this.#demand(columns.get(column))
+      else if (columns.size > 0) this.#check(columns.get(column))
     }
     if (!hasDerived) return order
     slots.key += 'by'
@@ -183,22 +183,22 @@ export class ClientView implements RowsView {
   /** @throws {HttpError} as `bind` */
   derived({ path, column }: Derived<Relation>, slots: Slots): Derived<Relation> {
     const bound = path.map(({ relation }) => {
-      this.demandRelation(relation)
+      this.checkRelation(relation)
       return { relation, where: this.rows(relation.target, slots) }
     })
     const last = path.at(-1)
-    if (column !== undefined && last !== undefined) this.demandColumn(last.relation.target, column)
+    if (column !== undefined && last !== undefined) this.checkColumn(last.relation.target, column)
     return { path: bound, column }
   }
 
   /** @throws {HttpError} as `bind` */
-  demandColumn(table: Table, column: Column): void {
-    this.#demand(policyOf(table).columns.get(column))
+  checkColumn(table: Table, column: Column): void {
+    this.#check(policyOf(table).columns.get(column))
   }
 
   /** Checks the relation and its target record. @throws {HttpError} as `bind` */
-  demandRelation(relation: Relation): void {
-    for (const rule of rulesOfRelation(relation)) this.#demand(rule)
+  checkRelation(relation: Relation): void {
+    for (const rule of rulesOfRelation(relation)) this.#check(rule)
   }
 
   #bindRequested(table: Table, condition: Condition, slots: Slots): Condition {
@@ -212,20 +212,20 @@ export class ClientView implements RowsView {
         return { ...condition, part: this.#bindRequested(table, condition.part, slots) }
       case 'related': {
         const { relation } = condition
-        this.demandRelation(relation)
+        this.checkRelation(relation)
         const part = this.#bindRequested(relation.target, condition.part, slots)
         return { ...condition, part: allOf(part, this.rows(relation.target, slots)) ?? part }
       }
       case 'search':
-        for (const column of condition.search.columns) this.demandColumn(table, column)
+        for (const column of condition.search.columns) this.checkColumn(table, column)
         return condition
       default:
-        this.demandColumn(table, condition.column)
+        this.checkColumn(table, condition.column)
         return condition
     }
   }
 
-  #demand(rule: AccessRule | undefined): void {
+  #check(rule: AccessRule | undefined): void {
     if (rule === undefined || rule.open) return
     this.isPersonal = true
     demand(rule, this.caller)

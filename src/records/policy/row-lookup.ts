@@ -20,7 +20,7 @@ import {
 import { allOf } from '../../sql/table.js'
 import type { Condition, Table, Relation } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
-import { demandShard, shardCondition } from '../statements/shard.js'
+import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { ClientView } from './client-view.js'
 import { toKey } from '../model/codec.js'
@@ -57,7 +57,7 @@ export async function lockVisibleRows(
   const requested: Condition = reader.read(table, where)
   const visible = view.isBound(table) ? view.rows(table, reader) : undefined
   const condition = allOf(allOf(requested, visible), shardCondition(table, source.context, reader))
-  demandShard(table, condition)
+  checkShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
   const rows = await lockRows(table, source, { selection, values }, maxKeysPerQuery)
   const { readRow } = source.context.codecOf(table)

@@ -8,7 +8,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
-import { admitsImmediately, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'
+import { admitsImmediately, demand, checkRules, forbidden, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteAccess, type WriteOperation } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
@@ -21,19 +21,19 @@ const maxNested = 1000
  * @returns a promise if a guard returns one
  * @throws {HttpError} 401 or 403
  */
-export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void> {
+export function checkFieldRights(tree: WriteTree, caller: Caller): MaybePromise<void> {
   const { table, values, derivedFields, links } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (caller.trusted) return undefined
   const rules: AccessRule[] = []
   for (const { relation } of links) rules.push(...(relations.get(relation) ?? []))
   for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
-  const readable = demandAll(rules, caller)
+  const readable = checkRules(rules, caller)
   if (columnWrites.size === 0) return readable
   return after(readable, () => {
     for (const [{ property }, rule] of columnWrites)
       if (values[property] !== undefined && !derivedFields.has(property))
-        demandFieldWrite(rule, tree, property, caller)
+        checkFieldWrite(rule, tree, property, caller)
   })
 }
 
@@ -42,7 +42,7 @@ export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void
  *
  * @throws {HttpError} 401; 403, which names the field to callers who may read the record
  */
-function demandFieldWrite(
+function checkFieldWrite(
   rule: AccessRule,
   { table, toClientError }: WriteTree,
   property: string,
@@ -68,7 +68,7 @@ function fieldForbidden(path: string, { roles }: AccessRule): HttpError {
  *
  * @throws {HttpError} 401 or 403
  */
-export function demandWrite(
+export function checkWriteRight(
   table: Table,
   operation: WriteOperation,
   caller: Caller,
@@ -76,11 +76,11 @@ export function demandWrite(
   const access = policyOf(table).writes[operation]
   if (access === undefined || caller.trusted) return undefined
   if (access === false) throw forbidden(`no client may ${operation} rows of ${table.type.name}`)
-  return demandAll([access], caller)
+  return checkRules([access], caller)
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
-export function refuseTooManyNested(tree: WriteTree, caller: Caller): void {
+export function checkNestedCount(tree: WriteTree, caller: Caller): void {
   if (caller.trusted || countNested(tree) <= maxNested) return
   const message = `at most ${maxNested} rows and keys can be nested in one write`
   const errors = [{ path: tree.path, code: 'maxItems', message }]
@@ -99,75 +99,76 @@ export class TreeRights {
   }
 
   /** @param isNew whether the row itself is created */
-  async demand({ toOne, toMany, links }: WriteTree, isNew: boolean): Promise<void> {
-    for (const one of toOne) await this.#demandOne(one, isNew)
-    for (const many of toMany) await this.#demandMany(many)
+  async check({ toOne, toMany, links }: WriteTree, isNew: boolean): Promise<void> {
+    for (const one of toOne) await this.#checkOne(one, isNew)
+    for (const many of toMany) await this.#checkMany(many)
     for (const { relation, ids } of links)
-      if (ids.length > 0 || !isNew) await this.#demandLinks(relation)
+      if (ids.length > 0 || !isNew) await this.#checkLinks(relation)
   }
 
-  async #demandOne(one: ToOne, isNew: boolean): Promise<void> {
+  async #checkOne(one: ToOne, isNew: boolean): Promise<void> {
     const { relation, path, operation } = one
     const { local } = relation
-    await this.#demandRelation(relation)
-    if (operation !== 'update') this.#demandKey(relation, path)
+    await this.#checkRelation(relation)
+    if (operation !== 'update') this.#checkKey(relation, path)
     if (operation !== 'connect' && operation !== 'disconnect')
-      await this.#demandRows(relation.target, operation)
-    if (operation === 'disconnect' || operation === 'delete') refuseNotNull(local, path)
-    if (operation !== 'update' && !(operation === 'create' && isNew)) this.#refuseFixed(local, path)
+      await this.#checkRows(relation.target, operation)
+    if (operation === 'disconnect' || operation === 'delete') checkNullable(local, path)
+    if (operation !== 'update' && !(operation === 'create' && isNew))
+      this.#checkWritable(local, path)
     if (operation === 'create' || operation === 'update')
-      await this.#demandTree(one.tree, operation === 'create')
+      await this.#checkTree(one.tree, operation === 'create')
   }
 
-  async #demandMany(many: ToMany): Promise<void> {
+  async #checkMany(many: ToMany): Promise<void> {
     const { relation, path, create, update, connect, disconnect } = many
     const { foreign, kind } = relation
     const { target } = relation
     const connected = connect.length + disconnect.length
     const keys = kind === 'hasMany' ? connected : 0
-    await this.#demandRelation(relation)
-    if (create.length + keys > 0) this.#demandKey(relation, path)
-    if (create.length > 0) await this.#demandRows(target, 'create')
-    if (update.length + keys > 0) await this.#demandRows(target, 'update')
-    if (many.delete.length > 0) await this.#demandRows(target, 'delete')
-    if (kind === 'manyToMany' && connected > 0) await this.#demandLinks(relation)
+    await this.#checkRelation(relation)
+    if (create.length + keys > 0) this.#checkKey(relation, path)
+    if (create.length > 0) await this.#checkRows(target, 'create')
+    if (update.length + keys > 0) await this.#checkRows(target, 'update')
+    if (many.delete.length > 0) await this.#checkRows(target, 'delete')
+    if (kind === 'manyToMany' && connected > 0) await this.#checkLinks(relation)
     if (keys > 0) {
-      this.#refuseFixed(foreign, `${path}.${connect.length > 0 ? 'connect' : 'disconnect'}`)
-      if (disconnect.length > 0) refuseNotNull(foreign, `${path}.disconnect`)
+      this.#checkWritable(foreign, `${path}.${connect.length > 0 ? 'connect' : 'disconnect'}`)
+      if (disconnect.length > 0) checkNullable(foreign, `${path}.disconnect`)
     }
-    for (const tree of create) await this.#demandTree(tree, true)
-    for (const { tree } of update) await this.#demandTree(tree, false)
+    for (const tree of create) await this.#checkTree(tree, true)
+    for (const { tree } of update) await this.#checkTree(tree, false)
   }
 
-  async #demandTree(tree: WriteTree, isNew: boolean): Promise<void> {
-    await demandFields(tree, this.#caller)
-    await this.demand(tree, isNew)
+  async #checkTree(tree: WriteTree, isNew: boolean): Promise<void> {
+    await checkFieldRights(tree, this.#caller)
+    await this.check(tree, isNew)
   }
 
-  async #demandRelation(relation: Relation): Promise<void> {
-    await demandAll(policyOf(relation.table).relations.get(relation) ?? [], this.#caller)
+  async #checkRelation(relation: Relation): Promise<void> {
+    await checkRules(policyOf(relation.table).relations.get(relation) ?? [], this.#caller)
   }
 
-  async #demandRows(target: Table, operation: WriteOperation): Promise<void> {
-    await this.#demandToken(policyOf(target).writes[operation])
-    await demandWrite(target, operation, this.#caller)
+  async #checkRows(target: Table, operation: WriteOperation): Promise<void> {
+    await this.#checkToken(policyOf(target).writes[operation])
+    await checkWriteRight(target, operation, this.#caller)
   }
 
   /** Links of a new related row belong to its creation, so only links between existing rows come here. */
-  async #demandLinks(relation: Relation): Promise<void> {
+  async #checkLinks(relation: Relation): Promise<void> {
     const access = policyOf(relation.table).links.get(relation)
-    await this.#demandToken(access)
+    await this.#checkToken(access)
     if (access === undefined || this.#caller.trusted) return
     if (access === false) throw forbidden(`no client may link rows of ${relation.target.type.name}`)
-    await demandAll([access], this.#caller)
+    await checkRules([access], this.#caller)
   }
 
-  async #demandToken(access: WriteAccess): Promise<void> {
-    if (access === undefined && this.#isRootOpen) await demandAll([tokenAccess], this.#caller)
+  async #checkToken(access: WriteAccess): Promise<void> {
+    if (access === undefined && this.#isRootOpen) await checkRules([tokenAccess], this.#caller)
   }
 
   /** A foreign key with `writes` cannot be changed through the relation by other callers. */
-  #demandKey(relation: Relation, path: string): void {
+  #checkKey(relation: Relation, path: string): void {
     const rule = policyOf(relation.table).relationWrites.get(relation)
     if (rule === undefined || admitsImmediately(rule, this.#caller)) return
     if (this.#caller.auth === undefined) demand(rule, this.#caller)
@@ -175,13 +176,13 @@ export class TreeRights {
   }
 
   /** A key that clients cannot write cannot be changed through a relation. */
-  #refuseFixed({ field }: Column, path: string): void {
+  #checkWritable({ field }: Column, path: string): void {
     if (!this.#caller.trusted && (field.readOnly || field.hidden))
       throw invalid(path, 'readOnly', 'cannot be changed')
   }
 }
 
-function refuseNotNull({ nullable, property }: Column, path: string): void {
+function checkNullable({ nullable, property }: Column, path: string): void {
   if (nullable) return
   throw invalid(path, 'required', `is not possible: ${property} cannot be null`)
 }

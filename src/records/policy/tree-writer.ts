@@ -15,7 +15,7 @@ import {
   type Instance,
   type WriteTree,
   setDerivedKey,
-  refuseOwner,
+  checkOwner,
   type LinkSet,
   type ToMany,
   toTypedKey,
@@ -139,12 +139,12 @@ export class TreeWriter {
     for (const [index, { tree }] of update.entries()) {
       if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
         setDerivedKey(tree, foreign.property, ownKey)
-      refuseOwner(tree, kind === 'hasMany' ? foreign.property : '')
+      checkOwner(tree, kind === 'hasMany' ? foreign.property : '')
       await this.#changeLookedUp(tree, relation, `${path}.update.${index}`)
     }
     if (kind === 'hasMany')
       for (const tree of create) {
-        refuseOwner(tree, foreign.property)
+        checkOwner(tree, foreign.property)
         setDerivedKey(tree, foreign.property, ownKey)
       }
     const children = await createInOrder(relation.target, this.#source, create, {

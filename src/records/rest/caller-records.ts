@@ -23,8 +23,8 @@ import { costOf, recordNaming } from '../budget/query-cost.js'
 import { readRelationTree, ClientView } from '../policy/client-view.js'
 import { crudBodies, type CrudBodies } from './crud-bodies.js'
 import { readCrudQuery } from './crud-query.js'
-import { demandWrite } from '../policy/tree-rights.js'
-import { demandAll, requestCaller, type Caller } from '../rights/caller.js'
+import { checkWriteRight } from '../policy/tree-rights.js'
+import { checkRules, requestCaller, type Caller } from '../rights/caller.js'
 import { methodRules } from '../rights/method-access.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { admits, readRights, type RecordRights } from './record-rights.js'
@@ -133,7 +133,7 @@ export class CallerRecords<T extends object = object> {
     id: Id,
     { lock = false, with: paths = [] }: FindOneOptions<T> = {},
   ): Promise<T | null> {
-    await this.#demandRead()
+    await this.#checkRead()
     if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
     if (paths.length === 0) return this.#records.find(id)
     return this.#records.findWith(id, { relations: readRelationTree(this.#table, paths) })
@@ -144,7 +144,7 @@ export class CallerRecords<T extends object = object> {
     options: O & SelectOptions<O, CallerListOptions<T>, T>,
   ): Promise<T[]>
   async list(options: CallerListOptions<T>): Promise<T[]> {
-    await this.#demandRead()
+    await this.#checkRead()
     return this.#records.list(options)
   }
 
@@ -163,7 +163,7 @@ export class CallerRecords<T extends object = object> {
     query: TextValues,
     { with: paths = [] }: FindOptions<T> = {},
   ): AsyncGenerator<T[], void, undefined> {
-    await this.#demandRead()
+    await this.#checkRead()
     const related = readRelationTree(this.#table, paths)
     const { sizes } = this.#database
     sizes.refresh()
@@ -200,7 +200,7 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} 400 as for a body, 401, 403, 409
    */
   async create(values: Values): Promise<T> {
-    await this.#demandWrite('create')
+    await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     return ofCaller(() => this.#records.create({ ...checked }))
   }
@@ -211,7 +211,7 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`
    */
   async check(values: Values): Promise<void> {
-    await this.#demandWrite('create')
+    await this.#checkWriteRight('create')
     await this.#checks.complete(values)
   }
 
@@ -236,7 +236,7 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`
    */
   async checkCreate(values: Values, changedKeys?: ReadonlySet<string>): Promise<T> {
-    await this.#demandWrite('create')
+    await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     const row = await ofCaller(() =>
       this.#records.check(undefined, { ...checked }, { changedKeys }),
@@ -256,7 +256,7 @@ export class CallerRecords<T extends object = object> {
     expected?: readonly number[],
     changedKeys?: ReadonlySet<string>,
   ): Promise<T | null> {
-    await this.#demandWrite('update')
+    await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.check(id, { ...checked }, { expected, changedKeys }))
   }
@@ -267,14 +267,14 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
-    await this.#demandWrite('update')
+    await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.update(id, { ...checked }, expected))
   }
 
   /** @returns false if no row has the key, or the caller cannot see it */
   async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
-    await this.#demandWrite('delete')
+    await this.#checkWriteRight('delete')
     return this.#records.delete(id, expected)
   }
 
@@ -299,14 +299,14 @@ export class CallerRecords<T extends object = object> {
     return checks
   }
 
-  #demandRead(): MaybePromise<void> {
-    return demandAll([policyOf(this.#table).read], this.#caller)
+  #checkRead(): MaybePromise<void> {
+    return checkRules([policyOf(this.#table).read], this.#caller)
   }
 
-  async #demandWrite(operation: WriteOperation): Promise<void> {
+  async #checkWriteRight(operation: WriteOperation): Promise<void> {
     const { writes } = policyOf(this.#table)
-    if (writes[operation] === undefined) await demandAll([tokenAccess], this.#caller)
-    await demandWrite(this.#table, operation, this.#caller)
+    if (writes[operation] === undefined) await checkRules([tokenAccess], this.#caller)
+    await checkWriteRight(this.#table, operation, this.#caller)
   }
 }
 

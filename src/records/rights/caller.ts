@@ -143,7 +143,7 @@ export function demand(rule: AccessRule | undefined, caller: Caller): void {
   if (rule === undefined || rule.open) return
   const result = checkAccess(rule, caller)
   if (isThenable(result)) throw new PendingAccess(rule, result)
-  assertAdmitted(result)
+  checkAdmitted(result)
 }
 
 /** True if the rule admits the caller without waiting for a guard. */
@@ -168,11 +168,11 @@ export function admitted<T>(
     const result = checkAccess(rule, caller)
     if (isThenable(result)) {
       return result.then((awaited) => {
-        assertAdmitted(awaited)
+        checkAdmitted(awaited)
         return admitted(rules.slice(index + 1), caller, next)
       })
     }
-    assertAdmitted(result)
+    checkAdmitted(result)
   }
   return next()
 }
@@ -182,14 +182,14 @@ export function admitted<T>(
  *
  * @returns a promise if a guard returns one
  */
-export function demandAll(
+export function checkRules(
   rules: readonly (AccessRule | undefined)[],
   caller: Caller,
 ): MaybePromise<void> {
   return admitted(rules, caller, () => undefined)
 }
 
-function assertAdmitted(result: AccessResult): void {
+function checkAdmitted(result: AccessResult): void {
   if (result === 'unauthenticated') {
     throw new HttpError(401, 'Unauthorized', {
       code: 'UNAUTHENTICATED',

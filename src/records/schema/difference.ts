@@ -66,7 +66,7 @@ export function findDifferences(
     ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
   ]
   const texts = findRemainingTexts(conversions)
-  return [...renames, ...conversions, ...remaining.map((one) => refuseOtherTypes(one, texts))]
+  return [...renames, ...conversions, ...remaining.map((one) => withTypeConflict(one, texts))]
 }
 
 /** The table of a record, and the table of the database. */
@@ -86,7 +86,7 @@ function findRemainingTexts(conversions: readonly Difference[]): ReadonlySet<str
 }
 
 /** Databases do not accept a reference between a text and a UUID. */
-function refuseOtherTypes(difference: Difference, texts: ReadonlySet<string>): Difference {
+function withTypeConflict(difference: Difference, texts: ReadonlySet<string>): Difference {
   const { table, key } = difference
   if (key === undefined) return difference
   const column = `${table}.${key.column}`

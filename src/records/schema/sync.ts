@@ -44,10 +44,7 @@ export async function syncSchema(
 }
 
 /** @throws {DeclarationError} `SCHEMA_DIFFERS` with every difference that the records cannot work with */
-export async function verifySchema(
-  tables: Iterable<Table>,
-  context: RecordsContext,
-): Promise<void> {
+export async function checkSchema(tables: Iterable<Table>, context: RecordsContext): Promise<void> {
   const differences = await readDifferences(tables, context, context.engine)
   const blocking = differences.filter(({ blocks }) => blocks)
   if (blocking.length > 0) throw new DeclarationError(blocking.map(toProblem))

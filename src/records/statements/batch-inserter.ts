@@ -10,7 +10,7 @@ import { quote } from '../../engines/contract/ddl.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './write-row.js'
-import { demandUndeleted } from './marked-references.js'
+import { checkUndeleted } from './marked-references.js'
 import type { Source } from './source.js'
 import { nameConstraint } from './violated-constraint.js'
 import { toClientError } from './client-errors.js'
@@ -111,7 +111,7 @@ export class BatchInserter {
   async #insertRows({ rows, columns, isMany, copied }: PreparedRows): Promise<void> {
     if (rows.length === 0) return
     const { feed } = this.#source
-    await demandUndeleted(this.#table, this.#source, { columns, rows })
+    await checkUndeleted(this.#table, this.#source, { columns, rows })
     const isFollowed = await feed.follows(this.#table, this.#runner)
     this.#wasFollowed = isFollowed
     if (copied !== undefined && !isFollowed) await this.#copy(copied, columns)

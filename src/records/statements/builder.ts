@@ -24,7 +24,7 @@ import { attempt } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
 import type { BegunTransaction } from './transactions.js'
-import { refuseUnavailable } from './client-errors.js'
+import { throwUnavailable } from './client-errors.js'
 
 const kinds: Readonly<Record<string, StatementKind>> = {
   SelectQueryNode: 'select',
@@ -223,13 +223,13 @@ class EngineConnection implements DatabaseConnection {
   begin(isolation: Isolation | undefined): Promise<void> {
     return this.#host.begin(isolation).then((transaction) => {
       this.#transaction = transaction
-    }, refuseUnavailable)
+    }, throwUnavailable)
   }
 
   async end(last: (transaction: BegunTransaction) => Promise<void>): Promise<void> {
     const transaction = this.#transaction
     try {
-      if (transaction !== undefined) await last(transaction).catch(refuseUnavailable)
+      if (transaction !== undefined) await last(transaction).catch(throwUnavailable)
     } finally {
       this.#transaction = undefined
     }
@@ -239,7 +239,7 @@ class EngineConnection implements DatabaseConnection {
     const statement = applicationStatement(sql, query)
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction?.runner() ?? this.#host.runner()
-    const result = await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable)
+    const result = await attempt(() => runner.run(statement, values, 'all'), throwUnavailable)
     if (isWrite(statement)) this.#host.wrote(statement, result)
     return toKyselyResult<R>(result)
   }

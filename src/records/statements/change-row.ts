@@ -124,7 +124,7 @@ export function changeRow(
     const [row] = await lockRows(table, here, selectOne(table, here, key, change), 1)
     if (row === undefined) return null
     const read = here.context.codecOf(table).readRow
-    refuseOtherVersion(table, read(row) as Instance, change.expected)
+    checkVersion(table, read(row) as Instance, change.expected)
     return changeLockedRow(table, here, { key, row, change })
   })
 }
@@ -255,7 +255,7 @@ function changedBy(
 }
 
 /** @throws {HttpError} 409 `CONFLICT`, with the code `version` */
-export function refuseOtherVersion(
+export function checkVersion(
   { version, type }: Table,
   row: Instance,
   expected: readonly number[] | undefined,

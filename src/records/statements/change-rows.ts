@@ -16,7 +16,7 @@ import type { RecordsContext, Source } from './source.js'
 import { hasAddition, readSums, type Sum } from './additions.js'
 import { allowingSwaps, isInUniqueIndex, isUniqueViolation } from './swapped-values.js'
 import { runRows, toIds, valuesToUpdate, type Instance } from './write-row.js'
-import { demandUndeleted } from './marked-references.js'
+import { checkUndeleted } from './marked-references.js'
 import { toClientError, type StatementPurpose } from './client-errors.js'
 import { markingWrite } from './write-check.js'
 
@@ -128,7 +128,7 @@ export async function updateTogether(
   const { context } = here
   const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
   if (written.columns.length === 0) return 0
-  await demandUndeleted(table, here, { columns: written.columns, rows: [written.values] })
+  await checkUndeleted(table, here, { columns: written.columns, rows: [written.values] })
   const { selection, values } = selectAll(table, here, where)
   const returns = reportsRows ? 'key' : 'nothing'
   const summed = sums.map(({ column }) => column)

@@ -115,7 +115,7 @@ function valueError(paths: readonly string[], engineError: EngineError): HttpErr
 }
 
 /** @throws the result of `toUnavailable` */
-export function refuseUnavailable(error: unknown): never {
+export function throwUnavailable(error: unknown): never {
   throw toUnavailable(error)
 }
 

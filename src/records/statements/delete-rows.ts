@@ -8,7 +8,7 @@ import type { Isolation } from '../../core/transaction.js'
 import { rejectUndefined, type Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
-import { inTransaction, lockRows, refuseOtherVersion, selectOne } from './change-row.js'
+import { inTransaction, lockRows, checkVersion, selectOne } from './change-row.js'
 import { changeAll, selectAll } from './change-rows.js'
 import { toClientError } from './client-errors.js'
 import { deleteGroup, toDeleted, type RowGroup } from './delete-with-dependents.js'
@@ -156,7 +156,7 @@ export function deleteChecked(
   const work = async (here: Source): Promise<boolean> => {
     const [row] = await lockRows(table, here, selectOne(table, here, key, { values: {} }), 1)
     if (row === undefined) return false
-    refuseOtherVersion(table, context.codecOf(table).readRow(row) as Instance, expected)
+    checkVersion(table, context.codecOf(table).readRow(row) as Instance, expected)
     return (await deleteGroup({ table, keys: [key], rows: [row] }, here, { writer })) > 0
   }
   const { dependents, isolation } = referenceRulesOf(table, context)

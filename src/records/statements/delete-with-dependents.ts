@@ -220,7 +220,7 @@ async function markAsDeleted(
     })
     groups.push(...dependents)
   }
-  for (const group of marked) await within(group, () => refuseReferred(group, source))
+  for (const group of marked) await within(group, () => checkNotReferred(group, source))
   return count ?? 0
 }
 
@@ -273,7 +273,7 @@ async function releaseReferences(
 }
 
 /** Refuses marks as the database refuses deletions. @throws {EngineError} rows that are not deleted refer to a row */
-async function refuseReferred({ table, keys }: RowGroup, source: Source): Promise<void> {
+async function checkNotReferred({ table, keys }: RowGroup, source: Source): Promise<void> {
   const { context } = source
   for (const relation of referencesTo(context.tables, table)) {
     if (relation.onDelete !== 'restrict') continue

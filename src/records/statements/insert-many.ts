@@ -19,7 +19,7 @@ import {
   PostponedReferences,
   selfReferencesOf,
 } from './reference-order.js'
-import { refuseInvalidKeys, type Instance } from './write-row.js'
+import { checkForeignKeys, type Instance } from './write-row.js'
 import { atRow, toKeyText } from './write-tree.js'
 import type { Column } from '../../engines/contract/table.js'
 
@@ -368,7 +368,7 @@ async function checkChunk(
       const record = checking instanceof Promise ? await checking : checking
       if (table.version !== undefined) record[table.version.property] = 1
       if (generated === 'uuid') record[property] ??= randomUUID()
-      refuseInvalidKeys(table, codec, record)
+      checkForeignKeys(table, codec, record)
       checked.push(codec.writeRow(record))
     } catch (error) {
       throw atRow(error, before + index)

@@ -8,7 +8,7 @@ import { toKey } from '../model/codec.js'
 import type { Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import type { Source } from './source.js'
-import { demandUndeletedKeys } from './marked-references.js'
+import { checkUndeletedKeys } from './marked-references.js'
 
 /** A change of the links between a record and other records. */
 export interface LinkChange {
@@ -37,7 +37,7 @@ export async function changeLinks(
     const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
     if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
     if (!change.removes && relation.target.deletedAt !== undefined)
-      await demandUndeletedKeys(relation, transaction, otherKeys)
+      await checkUndeletedKeys(relation, transaction, otherKeys)
     const plan = context.plansOf(table).link(relation, change.removes)
     let count = 0
     for (const other of otherKeys) {

@@ -32,7 +32,7 @@ export function referencesToMarked(table: Table): readonly Relation[] {
  * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
  * @throws {HttpError} 409 `CONFLICT`: the row of a key is missing or marked as deleted
  */
-export function demandUndeleted(
+export function checkUndeleted(
   table: Table,
   source: Source,
   { columns, rows }: WrittenRows,
@@ -63,8 +63,8 @@ export function demandUndeleted(
   )
 }
 
-/** @throws {HttpError} as `demandUndeleted` */
-export function demandUndeletedKeys(
+/** @throws {HttpError} as `checkUndeleted` */
+export function checkUndeletedKeys(
   relation: Relation,
   source: Source,
   keys: readonly unknown[],

@@ -18,7 +18,7 @@ import {
   type KeyedTree,
   type LinkSet,
   linkNames,
-  refuseWithoutOperation,
+  checkOperations,
   pathOf,
   isNullish,
   errorNaming,
@@ -102,7 +102,7 @@ export function readToMany(
   path: string,
   reader: NestedReader,
 ): ToMany {
-  refuseShards(relation, path)
+  checkShards(relation, path)
   const operations = readOperations(value, path)
   const list = (name: string): unknown[] => readList(operations[name], pathOf(path, name))
   const ids = (name: string): Id[] => list(name).map(reader.key)
@@ -123,7 +123,7 @@ export function newRowsToMany(
   path: string,
   create: readonly WriteTree[],
 ): ToMany {
-  refuseShards(relation, path)
+  checkShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
 }
 
@@ -156,7 +156,7 @@ export function readToOne(
 }
 
 /** A row without a shard cannot have nested rows in a shard, because the shard would be unknown. */
-function refuseShards({ target, shards }: Relation, path: string): void {
+function checkShards({ target, shards }: Relation, path: string): void {
   if (target.shard === undefined || shards !== undefined) return
   throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
 }
@@ -253,7 +253,7 @@ function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTre
 
 function readChanged(value: unknown, path: string, reader: NestedReader): WriteTree {
   const tree = reader.read(value, path)
-  refuseWithoutOperation(tree)
+  checkOperations(tree)
   return tree
 }
 

@@ -91,12 +91,12 @@ export class Scope implements Source, OpenTransaction {
   }
 
   runner(): Runner {
-    this.assertNotOver()
+    this.checkNotOver()
     return this.#runner
   }
 
   /** @throws {TransactionError} `TRANSACTION_OVER`: it was committed or rolled back */
-  assertNotOver(): void {
+  checkNotOver(): void {
     if (this.#state !== 'open' && this.#state !== 'ending') throw this.#overError()
   }
 
@@ -253,8 +253,8 @@ export class Scope implements Source, OpenTransaction {
     try {
       const result = await part.run(work)
       await part.close()
-      part.assertNotOver()
-      deadline?.assertNotOver()
+      part.checkNotOver()
+      deadline?.checkNotOver()
       await this.#guarded.run(partStatement(`release savepoint ${name}`), [], 'nothing')
       this.#keep(part)
       return result

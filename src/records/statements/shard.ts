@@ -97,7 +97,7 @@ function namesShard(condition: Condition | undefined, shard: Column): boolean {
  *
  * @throws {HttpError} 400 `VALIDATION`
  */
-export function demandShard(table: Table, condition: Condition | undefined): void {
+export function checkShard(table: Table, condition: Condition | undefined): void {
   if (table.shard !== undefined && !namesShard(condition, table.shard)) throw noShard(table)
 }
 

@@ -59,7 +59,7 @@ export class Deadline {
   }
 
   /** @throws {HttpError} 503 `TRANSACTION_TIMEOUT` */
-  assertNotOver(): void {
+  checkNotOver(): void {
     if (performance.now() >= this.#end) throw this.#error()
   }
 
@@ -126,7 +126,7 @@ export function checkOptions(options: TransactionOptions): void {
  *
  * @throws {TypeError} the options require a higher level
  */
-export function refuseHigher(
+export function checkIsolation(
   requested: Isolation | undefined,
   open: Isolation | undefined,
   { hasOneWriter }: Pick<Dialect, 'hasOneWriter'>,

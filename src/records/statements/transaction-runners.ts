@@ -35,7 +35,7 @@ export class GuardedRunner implements Runner {
     values: Values,
     resultForm: W,
   ): MaybePromise<Results[W]> {
-    this.assertNotFailed()
+    this.checkNotFailed()
     if (isWrite(statement)) this.hasWritten = true
     if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
     try {
@@ -71,7 +71,7 @@ export class GuardedRunner implements Runner {
   }
 
   /** @throws {TransactionError} `TRANSACTION_FAILED`: a statement has failed, and its savepoint was not rolled back */
-  assertNotFailed(): void {
+  checkNotFailed(): void {
     if (this.#failed) throw failedError(this.#failure)
   }
 

@@ -29,7 +29,7 @@ import {
   Retries,
   checkOptions,
   defaultTime,
-  refuseHigher,
+  checkIsolation,
   type TransactionOptions,
 } from './transaction-options.js'
 import type { RecordsContext } from './source.js'
@@ -170,7 +170,7 @@ export class Transactions implements ScopeHost {
    */
   current(): Scope | undefined {
     const scope = this.runningScope()
-    scope?.assertNotOver()
+    scope?.checkNotOver()
     return scope
   }
 
@@ -266,7 +266,7 @@ export class Transactions implements ScopeHost {
     checkOptions(options)
     const outer = this.current()
     if (outer !== undefined) {
-      refuseHigher(options.isolation, outer.isolation, this.#context.dialect)
+      checkIsolation(options.isolation, outer.isolation, this.#context.dialect)
       return outer.nested(work, options.timeout)
     }
     const { isolation = defaultIsolation, timeout } = options
@@ -391,7 +391,7 @@ export class Transactions implements ScopeHost {
           throw error instanceof ConcurrentInsert ? error.cause : error
         },
       )
-    refuseHigher(isolation, outer.isolation, this.#context.dialect)
+    checkIsolation(isolation, outer.isolation, this.#context.dialect)
     return outer.nested(work)
   }
 
@@ -411,10 +411,10 @@ export class Transactions implements ScopeHost {
     try {
       const result = await scope.run(work)
       await scope.close()
-      guarded.assertNotFailed()
+      guarded.checkNotFailed()
       await this.#prepareCommit(scope, guarded, writing)
       await this.feed.send(scope.changes, runner)
-      deadline.assertNotOver()
+      deadline.checkNotOver()
       await runner.commit()
       isCommitted = true
       this.#reportCommit(scope, writing)

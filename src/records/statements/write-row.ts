@@ -15,7 +15,7 @@ import type { Id } from '../filters/list-options.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { findPlaceholders } from './swapped-values.js'
-import { referencesToMarked, demandUndeleted } from './marked-references.js'
+import { referencesToMarked, checkUndeleted } from './marked-references.js'
 
 /**
  * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a
@@ -53,7 +53,7 @@ export function valuesToInsert(
 ): WriteValues {
   const { key, columns } = table
   if (key.generated === 'uuid') record[key.property] ??= randomUUID()
-  refuseInvalidKeys(table, codec, record)
+  checkForeignKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (record[key.property] !== undefined) return { columns, values }
   values.splice(codec.key.index, 1)
@@ -74,7 +74,7 @@ export function valuesToUpdate(
   { values = [], sums = [] }: { values?: unknown[]; readonly sums?: readonly Sum[] } = {},
 ): WriteValues {
   const { updatedAt } = table
-  refuseInvalidKeys(table, codec, record)
+  checkForeignKeys(table, codec, record)
   const columns: Column[] = []
   for (const { column, encode } of codec.columns) {
     const value = record[column.property]
@@ -98,7 +98,7 @@ export function valuesToUpdate(
  *
  * @throws {HttpError} 409, as the database would respond
  */
-export function refuseInvalidKeys(
+export function checkForeignKeys(
   { relations }: Table,
   { narrow }: TableCodec,
   record: Readonly<Record<string, unknown>>,
@@ -135,7 +135,7 @@ export function insertRow(table: Table, source: Source, record: Instance): Maybe
       stored(table, source, 'created', row as Row),
     )
   if (referencesToMarked(table).length === 0) return insert()
-  return after(demandUndeleted(table, source, { columns, rows: [values] }), insert)
+  return after(checkUndeleted(table, source, { columns, rows: [values] }), insert)
 }
 
 export interface RowUpdate extends WriteValues {
@@ -169,7 +169,7 @@ export function updateRow(
       return stored(table, source, 'updated', row, { before, columns, past, replaced })
     })
   if (referencesToMarked(table).length === 0) return change()
-  const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
+  const demanded = checkUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
     hasValue(table, source, { key, column, newKey }),
   )
   return after(demanded, change)

@@ -100,7 +100,7 @@ export function setDerivedKey(
 }
 
 /** A nested row cannot change the row that contains it. @throws {HttpError} 400 `VALIDATION` */
-export function refuseOwner({ toOne, path }: WriteTree, foreign: string): void {
+export function checkOwner({ toOne, path }: WriteTree, foreign: string): void {
   if (toOne.some(({ relation }) => relation.local.property === foreign))
     throw invalid(path, 'readOnly', 'is the record that it is nested in')
 }
@@ -108,7 +108,7 @@ export function refuseOwner({ toOne, path }: WriteTree, foreign: string): void {
 /**
  * Nested rows without an operation are only allowed when their parent is created. @throws {HttpError} 400 `VALIDATION`
  */
-export function refuseWithoutOperation({ withoutOperation }: WriteTree): void {
+export function checkOperations({ withoutOperation }: WriteTree): void {
   if (withoutOperation !== undefined)
     throw invalid(
       withoutOperation,
