@@ -28,13 +28,12 @@ export { clip, escapeHtml, normalizeText } from './core/text.js'
 export type { OptionRule } from './errors/unknown-options.js'
 export {
   declareOptions,
-  option,
   type DeclaredOptions,
   type Option,
-  type OptionCheck,
   type OptionsOf,
   type ValuesOf,
-} from './core/options.js'
+} from './options/declare-options.js'
+export { option } from './options/option.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 
@@ -223,6 +222,12 @@ export { Module, type ModuleOptions } from './bootstrap/module.js'
 export { Config } from './bootstrap/environment.js'
 export { createModule } from './bootstrap/module.js'
 export { Injectable, type Inject, type ProviderDeclaration } from './bootstrap/provider.js'
+export {
+  findMethodProblems,
+  providerMethod,
+  type ProviderMethod,
+} from './bootstrap/provider-method.js'
+export { resolveClass, type Class, type ClassReference } from './metadata/class-metadata.js'
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'

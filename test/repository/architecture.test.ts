@@ -7,6 +7,7 @@ const layers: Readonly<Record<string, number>> = {
   core: 0,
   errors: 0,
   metadata: 1,
+  options: 1,
   fields: 2,
   routing: 2,
   http: 3,

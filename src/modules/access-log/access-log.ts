@@ -17,32 +17,30 @@ import { LineWriter, roundToHundredths } from './line-writer.js'
 type Names = readonly string[]
 
 const redactOptions = declareOptions({
-  headers: option.of<Names>({ isValid: isListOfNames, remedy: "Write names: ['x-secret']." }),
-  query: option.of<Names>({ isValid: isListOfNames, remedy: "Write names: ['token']." }),
+  headers: option.of<Names>(isListOfNames, "Write names: ['x-secret']."),
+  query: option.of<Names>(isListOfNames, "Write names: ['token']."),
 })
 
 const accessLogOptions = declareOptions({
   /** The share of requests that are logged, from 0 to 1. Responses with 500 and more are always logged. Default 1. */
   sample: option
-    .of<number>({
-      isValid: (value) => typeof value === 'number' && value >= 0 && value <= 1,
-      remedy: 'Write a share from 0 to 1: 0.1 logs every tenth request.',
-    })
+    .of<number>(
+      (value) => typeof value === 'number' && value >= 0 && value <= 1,
+      'Write a share from 0 to 1: 0.1 logs every tenth request.',
+    )
     .default(1),
   /**
    * Request headers to log. A list of names: these headers with their values. True: the names of all headers, and the values of harmless ones such as `user-agent`.
    * Default none; true if `redact` is set.
    */
-  headers: option.of<boolean | Names>({
-    isValid: (value) => typeof value === 'boolean' || isListOfNames(value),
-    remedy: 'Write true, or a list of names.',
-  }),
+  headers: option.of<boolean | Names>(
+    (value) => typeof value === 'boolean' || isListOfNames(value),
+    'Write true, or a list of names.',
+  ),
   /** True: logs the query by name. Default false; true if `redact` is set. */
   query: option.flag(),
   /** Names of headers and query parameters whose values are hidden, in addition to tokens and passwords. */
-  redact: option
-    .of<Names>({ isValid: isListOfNames, remedy: "Write names: ['token', 'x-secret']." })
-    .or(redactOptions),
+  redact: option.of<Names>(isListOfNames, "Write names: ['token', 'x-secret'].").or(redactOptions),
 })
 
 export interface AccessLogOptions extends OptionsOf<typeof accessLogOptions> {}

@@ -214,10 +214,10 @@ export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | und
 const cacheRule = declareOptions({
   /** Default `['query']`. */
   by: option
-    .of<readonly CacheBy[]>({
-      isValid: (value) => Array.isArray(value) && value.every(isBy),
-      remedy: "Write a list: by: ['query', 'user'].",
-    })
+    .of<readonly CacheBy[]>(
+      (value) => Array.isArray(value) && value.every(isBy),
+      "Write a list: by: ['query', 'user'].",
+    )
     .default(['query']),
 })
 

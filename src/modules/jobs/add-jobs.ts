@@ -1,52 +1,51 @@
 /** Adding jobs: checks options, bodies and groups, and inserts the rows. One statement inserts one job or many jobs of one method. */
 import { channel } from 'node:diagnostics_channel'
 import {
+  declareOptions,
   isStorable,
-  readSeconds,
-  rejectUnknownOptions,
+  option,
   type HttpError,
   type JobAddedEvent,
+  type OptionsOf,
   type SqlRow,
   type SqlFragments,
 } from '../../index.js'
 import type { RegisteredJob } from './decorators.js'
 import type { NewJob, When, JobTable } from './job-table.js'
 
-export interface AddOptions {
+const addOptions = declareOptions({
   /** Delay before the job is due: `'10m'`, or seconds. */
-  readonly in?: number | string
+  in: option.seconds("Write '10m' or seconds.", 0).shown(),
   /** When the job is due. */
-  readonly at?: Date | string | number
+  at: option.of<Date | string | number>(isDate, 'Give a valid Date.').shown(),
   /** 0 to 100. Higher priorities run first. Default 0. */
-  readonly priority?: number
+  priority: option.integer(0, 100, 'Write 0 to 100.').shown().default(0),
   /** A key that at most one waiting or running job has. */
-  readonly unique?: string
+  unique: option.of<string>(
+    (value) =>
+      typeof value === 'string' && value.length >= 1 && value.length <= 500 && isStorable(value),
+    'Write 1 to 500 characters, without NUL and unpaired surrogates.',
+  ),
+})
+
+export interface AddOptions extends OptionsOf<typeof addOptions> {}
+
+function isDate(value: unknown): boolean {
+  const year = new Date(value as Date).getUTCFullYear()
+  return year >= 1 && year <= 9999
 }
 
 /** Bytes of JSON. */
 const maxBodyBytes = 256 * 1024
 
-const optionNames = ['in', 'at', 'priority', 'unique']
-
 /** @throws {TypeError} unknown or invalid options */
 export function readWhen(where: string, options: AddOptions): When {
-  const [problem] = rejectUnknownOptions(options, optionNames, where)
-  if (problem !== undefined) throw new TypeError(`${problem.message} ${problem.remedy}`)
-  const { in: wait, at } = options
+  addOptions.check(where, options)
+  const { in: wait, at } = addOptions.read(options)
   if (wait !== undefined && at !== undefined)
     throw new TypeError(`${where}: in and at exclude each other. Give one of them.`)
-  if (wait !== undefined) {
-    const seconds = wait === 0 ? 0 : readSeconds(wait)
-    if (seconds === undefined)
-      throw new TypeError(`${where}: in is ${JSON.stringify(wait)}. Write '10m' or seconds.`)
-    return seconds === 0 ? { kind: 'now' } : { kind: 'in', ms: seconds * 1000 }
-  }
-  if (at === undefined) return { kind: 'now' }
-  const date = new Date(at)
-  const year = date.getUTCFullYear()
-  if (Number.isNaN(year) || year < 1 || year > 9999)
-    throw new TypeError(`${where}: at is ${String(at)}, which is not a valid date. Give a Date.`)
-  return { kind: 'at', at: date }
+  if (at !== undefined) return { kind: 'at', at: new Date(at) }
+  return wait === undefined || wait === 0 ? { kind: 'now' } : { kind: 'in', ms: wait * 1000 }
 }
 
 /** @throws {TypeError} the body is invalid, is not JSON, or is too large */
@@ -56,12 +55,6 @@ export async function toNewJob(
   body: unknown,
   { priority = 0, unique }: AddOptions,
 ): Promise<NewJob> {
-  if (!Number.isSafeInteger(priority) || priority < 0 || priority > 100)
-    throw new TypeError(`${where}: priority is ${String(priority)}. Write 0 to 100.`)
-  if (unique !== undefined && (typeof unique !== 'string' || unique === '' || unique.length > 500))
-    throw new TypeError(`${where}: unique must be a string of 1 to 500 characters.`)
-  if (unique !== undefined && !isStorable(unique))
-    throw new TypeError(`${where}: unique contains NUL or an unpaired surrogate.`)
   if (unique?.startsWith(schedulePrefix) === true)
     throw new TypeError(
       `${where}: unique must not begin with "${schedulePrefix}", which is reserved for schedules.`,

@@ -3,55 +3,77 @@ import {
   checkOf,
   createMetadata,
   DeclarationError,
+  declareOptions,
+  option,
   readRate,
   readSeconds,
-  rejectUnknownOptions,
   type InputCheck,
+  type OptionsOf,
   type Problem,
   type Rate,
+  type ValuesOf,
   ApplicationState,
 } from '../../index.js'
 import { readCron, type NextTime } from './cron.js'
 
+const timeRemedy = "Write '10s', '5m' or seconds."
+
 /** Any class. */
 export type Class<T = object> = abstract new (...args: never[]) => T
 
-/** The options of `@Job`, `@Cron` and `@Every`. */
-export interface CommonOptions {
+const commonOptions = declareOptions({
   /** Default `Class.method`. Set a name before you rename the class or the method: waiting jobs are found by it. */
-  name?: string
+  name: option.text("Write 1 to 200 characters: 'Mail.welcome'.", /^[^]{1,200}$/),
   /** Retries after an error: `retries: n` allows n + 1 runs. Default 5, for `@Every` 0. */
-  retries?: number
+  retries: option.integer(0, 1000, 'Write 0 to 1000.').shown(),
   /** Time before the first retry. It doubles with each retry up to an hour, with jitter. Default `'10s'`. */
-  backoff?: number | string
+  backoff: option.seconds(timeRemedy, 0).shown().default('10s'),
   /** Time after which `job.signal` aborts. A run that does not stop within 5 s counts as failed. Default `'10m'`. */
-  timeout?: number | string
+  timeout: option.seconds(timeRemedy).shown().default('10m'),
   /** How many runs of this job a process allows at the same time. Default: the concurrency of the process. */
-  concurrency?: number
+  concurrency: option.integer(1, undefined, 'Write a number from 1.').shown(),
   /** How long a finished job is stored. Default `'1d'`. */
-  keep?: number | string
-}
+  keep: option.seconds(timeRemedy, 0).shown().default('1d'),
+})
 
-export interface JobOptions<Body = unknown> extends CommonOptions {
-  /** The class of the body, which is checked when the job is added and when it runs. Default: any JSON. */
-  body?: Class<Body & object>
-  /** The group of a job. Jobs of one group share `perGroup`. Undefined: no group. */
-  group?: (body: Body) => string | number | undefined
+/** The options of `@Job`, `@Cron` and `@Every`. */
+export interface CommonOptions extends OptionsOf<typeof commonOptions> {}
+
+const jobOptions = declareOptions({
+  ...commonOptions.all,
+  body: option.of<Class>(
+    (value) => typeof value === 'function',
+    'Give a class whose fields have @Field.',
+  ),
+  group: option.of<(body: never) => string | number | undefined>(
+    (value) => typeof value === 'function',
+    'Write (body) => body.orgId.',
+  ),
   /** How many jobs of a group run at the same time, in all processes together. Default 1. */
-  perGroup?: number
+  perGroup: option.integer(1, undefined, 'Write a number from 1.').shown().default(1),
   /** How many runs start in a period, in all processes together: `'100/m'`. Other jobs wait. */
-  rate?: string
+  rate: option.parsed<string, Rate>(readRate, "Write '100/m', '5/s' or '1000/h'.").shown(),
   /**
    * Clients cannot read the body, and it is deleted when the job is done or cancelled. For a failed job it is stored for `keep`, so that it
    * can be retried. Use it for sign-in links, passwords and addresses. Default false.
    */
-  secret?: boolean
+  secret: option.flag().default(false),
+})
+
+export interface JobOptions<Body = unknown> extends OptionsOf<typeof jobOptions> {
+  /** The class of the body, which is checked when the job is added and when it runs. Default: any JSON. */
+  body?: Class<Body & object>
+  /** The group of a job. Jobs of one group share `perGroup`. Undefined: no group. */
+  group?: (body: Body) => string | number | undefined
 }
 
-export interface CronOptions extends CommonOptions {
+const cronOptions = declareOptions({
+  ...commonOptions.all,
   /** An IANA zone. Default UTC. */
-  zone?: string
-}
+  zone: option.text("Write a zone: 'Europe/Berlin'.").default('UTC'),
+})
+
+export interface CronOptions extends OptionsOf<typeof cronOptions> {}
 
 export type EveryOptions = CommonOptions
 
@@ -109,35 +131,36 @@ interface DeclaredJob {
   readonly schedule: Schedule | undefined
 }
 
-const commonNames = ['name', 'retries', 'backoff', 'timeout', 'concurrency', 'keep']
+/** A part of a declaration that was read, and what is wrong with it. */
+interface Reading<T> {
+  readonly value: T
+  readonly problems: readonly Problem[]
+}
 
-/**
- * @param problems receives invalid options and duplicate names
- * @returns all jobs of these classes
- */
-export function readJobs(classes: readonly Class[], problems: Problem[]): DeclaredJob[] {
+/** Reads all jobs of these classes. Invalid options have their defaults, and are problems, as are repeated names. */
+export function readJobs(classes: readonly Class[]): {
+  readonly jobs: readonly DeclaredJob[]
+  readonly problems: readonly Problem[]
+} {
   const found = [...new Set(classes)].flatMap((owner) => [
     ...[...jobMetadata.read(owner)].map(([method, [options]]) =>
-      readJob({ owner, method, decorator: 'Job', options }, problems),
+      readJob({ owner, method, decorator: 'Job', options }),
     ),
     ...[...cronMetadata.read(owner)].map(([method, [pattern, options]]) =>
-      readScheduled({ owner, method, decorator: 'Cron', options }, problems, (where) =>
-        cronSchedule(pattern, options.zone, where, problems),
-      ),
+      readCronJob(pattern, { owner, method, decorator: 'Cron', options }),
     ),
     ...[...everyMetadata.read(owner)].map(([method, [time, options]]) =>
-      readScheduled({ owner, method, decorator: 'Every', options }, problems, (where) =>
-        everySchedule(time, where, problems),
-      ),
+      readEveryJob(time, { owner, method, decorator: 'Every', options }),
     ),
   ])
   const byName = new Map<string, DeclaredJob>()
-  for (const job of found) {
+  const problems = found.flatMap((reading) => reading.problems)
+  for (const { value: job } of found) {
     const other = byName.get(job.name)
     if (other === undefined) byName.set(job.name, job)
     else problems.push(duplicateName(job, other))
   }
-  return [...byName.values()]
+  return { jobs: [...byName.values()], problems }
 }
 
 /** Logs a warning for each class with jobs that no module lists. Its jobs wait for a process that lists it. */
@@ -162,173 +185,105 @@ interface DecoratedMethod {
   readonly options: CommonOptions
 }
 
-function readJob(decorated: DecoratedMethod, problems: Problem[]): DeclaredJob {
-  const options = decorated.options as JobOptions
+function readJob(decorated: DecoratedMethod): Reading<DeclaredJob> {
   const where = describeDecorator(decorated)
-  const { body, group, perGroup, rate, secret = false } = options
-  checkOptionNames(decorated, ['body', 'group', 'perGroup', 'rate', 'secret'], problems)
-  let check: InputCheck<object> | undefined
+  const declared: JobOptions = decorated.options
+  const options = jobOptions.read(declared)
+  const body = readBody(where, options.body)
+  const problems = [...jobOptions.findProblems(declared, where), ...body.problems]
+  if (declared.perGroup !== undefined && options.group === undefined) {
+    const message = `${where}: perGroup has no group.`
+    problems.push({ code: 'INVALID_OPTION', message, remedy: 'Add group: (body) => body.orgId.' })
+  }
+  const { group, perGroup, rate, secret: isSecret } = options
+  const common = toCommon(decorated, options, 5)
+  const schedule = undefined
+  const value = { ...common, check: body.value, group, perGroup, rate, isSecret, schedule }
+  return { value, problems }
+}
+
+function readBody(where: string, body: Class | undefined): Reading<InputCheck<object> | undefined> {
   try {
-    if (body !== undefined) check = checkOf(body, { name: 'the body' })
+    const value = body === undefined ? undefined : checkOf(body, { name: 'the body' })
+    return { value, problems: [] }
   } catch (error) {
-    if (error instanceof DeclarationError) problems.push(...error.problems)
-    else
-      problems.push(
-        invalid(
-          where,
-          'body',
-          'is not a class with fields',
-          'Give a class whose fields have @Field.',
-        ),
-      )
-  }
-  if (group !== undefined && typeof group !== 'function')
-    problems.push(invalid(where, 'group', 'is not a function', 'Write (body) => body.orgId.'))
-  if (perGroup !== undefined && group === undefined)
-    problems.push(invalid(where, 'perGroup', 'has no group', 'Add group: (body) => body.orgId.'))
-  if (typeof secret !== 'boolean')
-    problems.push(invalid(where, 'secret', 'is not a boolean', 'Write true or false.'))
-  const parsedRate = rate === undefined ? undefined : readRate(rate)
-  if (rate !== undefined && parsedRate === undefined)
-    problems.push(
-      invalid(where, 'rate', `is ${JSON.stringify(rate)}`, "Write '100/m', '5/s' or '1000/h'."),
-    )
-  return {
-    ...readCommon(decorated, 5, problems),
-    check,
-    group,
-    perGroup: readCount({ where, option: 'perGroup', value: perGroup }, 1, problems),
-    rate: parsedRate,
-    isSecret: secret,
-    schedule: undefined,
+    if (error instanceof DeclarationError) return { value: undefined, problems: error.problems }
+    const message = `${where}: body is not a class with fields.`
+    const remedy = 'Give a class whose fields have @Field.'
+    return { value: undefined, problems: [{ code: 'INVALID_OPTION', message, remedy }] }
   }
 }
 
-function readScheduled(
-  decorated: DecoratedMethod,
-  problems: Problem[],
-  readSchedule: (where: string) => Schedule | undefined,
-): DeclaredJob {
-  checkOptionNames(decorated, decorated.decorator === 'Cron' ? ['zone'] : [], problems)
+function readCronJob(pattern: string, decorated: DecoratedMethod): Reading<DeclaredJob> {
+  const where = describeDecorator(decorated)
+  const options = cronOptions.read(decorated.options)
+  const schedule = readCronSchedule(where, pattern, options.zone)
   return {
-    ...readCommon(decorated, decorated.decorator === 'Every' ? 0 : 5, problems),
-    check: undefined,
-    group: undefined,
-    perGroup: 1,
-    rate: undefined,
-    isSecret: false,
-    schedule: readSchedule(describeDecorator(decorated)),
+    value: toScheduledJob(toCommon(decorated, options, 5), schedule.value),
+    problems: [...cronOptions.findProblems(decorated.options, where), ...schedule.problems],
   }
 }
 
-function cronSchedule(
-  pattern: unknown,
-  zone: unknown = 'UTC',
+function readEveryJob(time: number | string, decorated: DecoratedMethod): Reading<DeclaredJob> {
+  const where = describeDecorator(decorated)
+  const options = commonOptions.read(decorated.options)
+  const schedule = readEverySchedule(where, time)
+  return {
+    value: toScheduledJob(toCommon(decorated, options, 0), schedule.value),
+    problems: [...commonOptions.findProblems(decorated.options, where), ...schedule.problems],
+  }
+}
+
+function toScheduledJob(common: CommonValues, schedule: Schedule | undefined): DeclaredJob {
+  const single = { check: undefined, group: undefined, perGroup: 1, rate: undefined }
+  return { ...common, ...single, isSecret: false, schedule }
+}
+
+function readCronSchedule(
   where: string,
-  problems: Problem[],
-): Schedule | undefined {
+  pattern: unknown,
+  zone: string,
+): Reading<Schedule | undefined> {
   try {
     if (typeof pattern !== 'string') throw new Error('it is not a string')
-    if (typeof zone !== 'string') throw new Error('its zone is not a string')
-    return { text: `cron ${pattern.trim()} ${zone}`, next: readCron(pattern, zone) }
+    const value = { text: `cron ${pattern.trim()} ${zone}`, next: readCron(pattern, zone) }
+    return { value, problems: [] }
   } catch (error) {
-    problems.push({
-      code: 'INVALID_OPTION',
-      message: `${where}: ${JSON.stringify(pattern)} cannot be used: ${(error as Error).message}.`,
-      remedy: "Write five fields and a zone: @Cron('0 3 * * *', { zone: 'Europe/Berlin' }).",
-    })
-    return undefined
+    const message = `${where}: ${JSON.stringify(pattern)} cannot be used: ${(error as Error).message}.`
+    const remedy = "Write five fields and a zone: @Cron('0 3 * * *', { zone: 'Europe/Berlin' })."
+    return { value: undefined, problems: [{ code: 'INVALID_OPTION', message, remedy }] }
   }
 }
 
-function everySchedule(time: unknown, where: string, problems: Problem[]): Schedule | undefined {
+function readEverySchedule(where: string, time: unknown): Reading<Schedule | undefined> {
   const seconds = readSeconds(time)
-  if (seconds !== undefined)
-    return { text: `every ${seconds}`, next: (after) => after + seconds * 1000 }
+  if (seconds !== undefined) {
+    const next: NextTime = (after) => after + seconds * 1000
+    return { value: { text: `every ${seconds}`, next }, problems: [] }
+  }
   const message = `${where}: ${JSON.stringify(time)} is not a time.`
-  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write '10m', '1h' or seconds." })
-  return undefined
+  const remedy = "Write '10m', '1h' or seconds."
+  return { value: undefined, problems: [{ code: 'INVALID_OPTION', message, remedy }] }
 }
 
-type Common = Pick<
+type CommonValues = Pick<
   DeclaredJob,
   'name' | 'owner' | 'method' | 'retries' | 'backoff' | 'timeout' | 'concurrency' | 'keep'
 >
 
-function readCommon(
-  decorated: DecoratedMethod,
+function toCommon(
+  { owner, method }: DecoratedMethod,
+  options: ValuesOf<typeof commonOptions>,
   defaultRetries: number,
-  problems: Problem[],
-): Common {
-  const { owner, method, options } = decorated
-  const where = describeDecorator(decorated)
-  const { name = `${owner.name}.${method}`, retries = defaultRetries, concurrency } = options
-  const { backoff = '10s', timeout = '10m', keep = '1d' } = options
-  if (typeof name !== 'string' || name === '' || name.length > 200)
-    problems.push(
-      invalid(where, 'name', 'is not a string of 1 to 200 characters', "Write 'Mail.welcome'."),
-    )
-  if (!Number.isSafeInteger(retries) || retries < 0 || retries > 1000)
-    problems.push(invalid(where, 'retries', `is ${JSON.stringify(retries)}`, 'Write 0 to 1000.'))
-  const time = (option: string, value: unknown, valueOfZero?: number): number => {
-    const seconds = value === 0 || value === '0s' ? valueOfZero : readSeconds(value)
-    if (seconds === undefined)
-      problems.push(
-        invalid(where, option, `is ${JSON.stringify(value)}`, "Write '10s', '5m' or seconds."),
-      )
-    return seconds ?? 1
-  }
-  return {
-    name,
-    owner,
-    method,
-    retries,
-    concurrency: readCount(
-      { where, option: 'concurrency', value: concurrency },
-      Infinity,
-      problems,
-    ),
-    backoff: time('backoff', backoff, 0) * 1000,
-    timeout: time('timeout', timeout) * 1000,
-    keep: time('keep', keep, 0),
-  }
-}
-
-function readCount(
-  {
-    where,
-    option,
-    value,
-  }: { readonly where: string; readonly option: string; readonly value: unknown },
-  fallback: number,
-  problems: Problem[],
-): number {
-  if (value === undefined) return fallback
-  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value)
-  problems.push(invalid(where, option, `is ${JSON.stringify(value)}`, 'Write a number from 1.'))
-  return 1
-}
-
-function checkOptionNames(
-  decorated: DecoratedMethod,
-  specificNames: readonly string[],
-  problems: Problem[],
-): void {
-  problems.push(
-    ...rejectUnknownOptions(
-      decorated.options,
-      [...commonNames, ...specificNames],
-      describeDecorator(decorated),
-    ),
-  )
+): CommonValues {
+  const { name = `${owner.name}.${method}`, retries = defaultRetries, keep } = options
+  const { backoff, timeout, concurrency = Infinity } = options
+  const times = { backoff: backoff * 1000, timeout: timeout * 1000, keep }
+  return { name, owner, method, retries, concurrency, ...times }
 }
 
 function describeDecorator({ owner, method, decorator }: DecoratedMethod): string {
   return `@${decorator} of ${owner.name}.${method}`
-}
-
-function invalid(where: string, option: string, problem: string, remedy: string): Problem {
-  return { code: 'INVALID_OPTION', message: `${where}: ${option} ${problem}.`, remedy }
 }
 
 /** A job with the method of its provider. */
@@ -367,8 +322,7 @@ export class JobRegistry {
     const jobs = new Map<string, RegisteredJob>()
     for (const provider of this.#state.providers) {
       if (typeof provider !== 'object' || provider === null) continue
-      const reportedProblems: Problem[] = []
-      for (const job of readJobs([provider.constructor as Class], reportedProblems)) {
+      for (const job of readJobs([provider.constructor as Class]).jobs) {
         const named = this.#state.named(`the job ${job.name}`, (args: unknown[]): unknown => {
           const method: unknown = Reflect.get(provider, job.method)
           return Reflect.apply(method as () => unknown, provider, args)

@@ -12,9 +12,9 @@ import {
 } from '../../index.js'
 
 /** The state of a job. */
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
+export const jobStates = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const
 
-export const jobStates: readonly JobState[] = ['waiting', 'running', 'done', 'failed', 'cancelled']
+export type JobState = (typeof jobStates)[number]
 
 /** At most one of these rows has the same unique key. Rows without a key are not in the index. */
 const activeWithUniqueKey = { state: { in: ['waiting', 'running'] }, uniqueKey: { isNull: false } }

@@ -4,12 +4,12 @@ import {
   ApplicationState,
   Clock,
   createModule,
-  readSeconds,
-  findOptionProblems,
+  declareOptions,
+  option,
   type Database,
   type Gauge,
   type Lifecycle,
-  type Problem,
+  type OptionsOf,
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
@@ -26,18 +26,25 @@ export { JobEntry, type JobState } from './job-table.js'
 export { Jobs, type AddedJob, type BodyOf, type ListJobsOptions, type MethodOf } from './queue.js'
 export { GiveUp, JobStopped, type RunningJob } from './running-jobs.js'
 
-export interface JobsOptions {
+const jobsOptions = declareOptions({
   /** True: this process runs jobs. False: it only adds them, and `filigree work` runs them. Default false. */
-  work?: boolean
+  work: option.flag().default(false),
   /** How many jobs a process runs at the same time. Default 10. */
-  concurrency?: number
+  concurrency: option.integer(1, undefined, 'Write a number from 1.').default(10),
   /** The roles that may read jobs, as the record `JobEntry`. Default: no client may. */
-  roles?: string | readonly string[]
+  roles: option
+    .of<string | readonly string[]>(
+      isRoles,
+      "Write a role or several: 'admin', ['admin', 'support'].",
+    )
+    .default([]),
   /** How long running jobs may continue when the process closes. Then their `signal` aborts. Default `'10s'`. */
-  drain?: number | string
+  drain: option.seconds("Write '10s' or seconds.", 0).default('10s'),
   /** How often the database is polled for jobs of other processes, if it does not signal them. Default `'1s'`. */
-  poll?: number | string
-}
+  poll: option.seconds("Write '1s' or seconds, from 1.").default('1s'),
+})
+
+export interface JobsOptions extends OptionsOf<typeof jobsOptions> {}
 
 /** `filigree work`, tests and benchmarks get the runtime by this token. */
 const jobsToken = 'filigree.jobs'
@@ -48,13 +55,8 @@ type WorkOverrides = Partial<WorkOptions> & { readonly work?: boolean }
 
 /** Runs background jobs: `@Module({ providers: [Mail], imports: [jobs({ work: true })] })`. */
 export const jobs = createModule(function jobs(options: JobsOptions = {}) {
-  const problems = findProblems(options)
-  const { work = false, concurrency = 10, roles = [], drain = '10s', poll = '1s' } = options
-  const settings: WorkOptions = {
-    concurrency: problems.length > 0 ? 1 : concurrency,
-    drain: (drain === 0 ? 0 : (readSeconds(drain) ?? 1)) * 1000,
-    poll: (readSeconds(poll) ?? 1) * 1000,
-  }
+  const { work, concurrency, roles, drain, poll } = jobsOptions.read(options)
+  const settings: WorkOptions = { concurrency, drain: drain * 1000, poll: poll * 1000 }
   const make = (
     state: ApplicationState,
     table: JobTable,
@@ -71,13 +73,9 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
       settings: { ...settings, ...overrides },
     })
   return {
-    problems,
+    problems: jobsOptions.findProblems(options, 'jobs'),
     records: [JobEntry],
-    check: (providers: readonly Class[]) => {
-      const jobProblems: Problem[] = []
-      readJobs(providers, jobProblems)
-      return jobProblems
-    },
+    check: (providers: readonly Class[]) => readJobs(providers).problems,
     examine: findJobsWithoutClass,
     providers: [
       JobTable,
@@ -99,7 +97,7 @@ async function findJobsWithoutClass(
   database: Database,
   providers: readonly Class[],
 ): Promise<string[]> {
-  const knownNames = new Set(readJobs(providers, []).map(({ name }) => name))
+  const knownNames = new Set(readJobs(providers).jobs.map(({ name }) => name))
   const records = database.records(JobEntry)
   const waiting = await records
     .aggregate({ where: { state: 'waiting' }, groupBy: ['name'], count: true })
@@ -202,20 +200,7 @@ class JobsRuntime implements Lifecycle {
 
 export type { JobsRuntime }
 
-function findProblems(options: JobsOptions): Problem[] {
-  return findOptionProblems('jobs', options, {
-    work: [(value) => typeof value === 'boolean', 'Write true or false.'],
-    concurrency: [
-      (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-      'Write a number from 1.',
-    ],
-    roles: [isRoles, "Write a role or several: 'admin', ['admin', 'support']."],
-    drain: [(value) => value === 0 || readSeconds(value) !== undefined, "Write '10s' or seconds."],
-    poll: [(value) => readSeconds(value) !== undefined, "Write '1s' or seconds, from 1."],
-  })
-}
-
 function isRoles(value: unknown): boolean {
-  const roles = [value ?? []].flat() as unknown[]
+  const roles: readonly unknown[] = Array.isArray(value) ? value : [value]
   return roles.every((role) => typeof role === 'string' && role !== '')
 }

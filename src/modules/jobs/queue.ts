@@ -1,5 +1,11 @@
 /** The service `Jobs`: adds jobs, lists them, and cancels or retries them. */
-import { rejectUnknownOptions, type Repository, pendingWork } from '../../index.js'
+import {
+  declareOptions,
+  option,
+  pendingWork,
+  type OptionsOf,
+  type Repository,
+} from '../../index.js'
 import { addRow, addRows, findActiveJob, readWhen, toNewJob, type AddOptions } from './add-jobs.js'
 import type { Class, RegisteredJob, JobRegistry } from './decorators.js'
 import {
@@ -23,14 +29,17 @@ export interface AddedJob {
   readonly added: boolean
 }
 
-export interface ListJobsOptions {
-  readonly name?: string
-  readonly state?: JobState
+const listOptions = declareOptions({
+  name: option.text("Write the name of a job: 'Mail.welcome'."),
+  state: option.oneOf(...jobStates).shown(),
   /** Default 50, at most 1,000. */
-  readonly limit?: number
+  limit: option.integer(1, 1000, 'Write a number from 1 to 1,000.').default(50),
   /** Returns jobs older than this id: the last id of the previous page. */
-  readonly after?: number
-}
+  // An invalid id matches no job.
+  after: option.any<number>(),
+})
+
+export interface ListJobsOptions extends OptionsOf<typeof listOptions> {}
 
 /** The names of the methods of a class. */
 export type MethodOf<T> = {
@@ -112,16 +121,8 @@ export class Jobs {
 
   /** Lists jobs, the newest first. */
   list(options: ListJobsOptions = {}): Promise<JobEntry[]> {
-    refuseUnknownOptions('jobs.list', options, ['name', 'state', 'limit', 'after'])
-    const { name, state, limit = 50, after } = options
-    if (name !== undefined && typeof (name as unknown) !== 'string')
-      throw new TypeError('jobs.list: name must be a string such as Mail.welcome.')
-    if (state !== undefined && !jobStates.includes(state))
-      throw new TypeError(
-        `jobs.list: unknown state "${state as string}". States: ${jobStates.join(', ')}.`,
-      )
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1000)
-      throw new TypeError('jobs.list: limit must be a number from 1 to 1,000.')
+    listOptions.check('jobs.list', options)
+    const { name, state, limit, after } = listOptions.read(options)
     if (after !== undefined && !isId(after)) return Promise.resolve([])
     const where = {
       ...(name === undefined ? {} : { name }),
@@ -211,9 +212,4 @@ const readCommitted = { isolation: 'read committed' } as const
 /** Ids may come from URLs and command lines: an invalid id matches no job. */
 function isId(id: unknown): id is number {
   return Number.isSafeInteger(id) && Number(id) > 0
-}
-
-function refuseUnknownOptions(where: string, options: object, names: readonly string[]): void {
-  for (const { message, remedy } of rejectUnknownOptions(options, names, where))
-    throw new TypeError(`${message} ${remedy}`)
 }

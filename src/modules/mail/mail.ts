@@ -8,9 +8,10 @@ import {
   createModule,
   DeclarationError,
   Module,
-  findOptionProblems,
+  declareOptions,
+  option,
   type Lifecycle,
-  type Problem,
+  type OptionsOf,
   resetState,
 } from '../../index.js'
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
@@ -66,14 +67,22 @@ async function load(): Promise<Package> {
 
 export type { Address, Attachment, Mail } from './message.js'
 
-export interface MailOptions {
+const mailOptions = declareOptions({
   /** `smtp://user:password@host:587`, `smtps://…`, or an object with `sendMail`. Required in production. */
-  transport?: string | MailTransport
+  transport: option.of<string | MailTransport>(
+    isTransport,
+    "Write 'smtp://user:password@host:587', or an object with sendMail.",
+  ),
   /** The default sender: `Help desk <desk@example.com>`. */
-  from?: string
+  from: option.of<string>(
+    (value) => readAddress(value) !== undefined,
+    "Write 'desk@example.com' or 'Help desk <desk@example.com>'.",
+  ),
   /** True: mail is logged and stored for tests, but not sent. Default: true outside production. */
-  catch?: boolean
-}
+  catch: option.flag(),
+})
+
+export interface MailOptions extends OptionsOf<typeof mailOptions> {}
 
 /** A mail that was caught. */
 export interface CaughtMail extends Omit<Mail, 'to' | 'cc' | 'bcc' | 'attachments'> {
@@ -209,7 +218,7 @@ class MailModule {}
 /** Sends mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
 export const mail = createModule(function mail(options: MailOptions = {}) {
   return {
-    problems: findProblems(options),
+    problems: mailOptions.findProblems(options, 'mail'),
     check: (providers: readonly unknown[]) =>
       providers.includes(Jobs)
         ? []
@@ -240,17 +249,6 @@ function messageIdOf({ from, subject, to }: StoredMail, id: number): string {
     .update(JSON.stringify([from, to, subject]))
     .digest('hex')
   return `<${id}.${hash.slice(0, 24)}@${domain}>`
-}
-
-function findProblems(options: MailOptions): Problem[] {
-  return findOptionProblems('mail', options, {
-    transport: [isTransport, "Write 'smtp://user:password@host:587', or an object with sendMail."],
-    from: [
-      (value) => readAddress(value) !== undefined,
-      "Write 'desk@example.com' or 'Help desk <desk@example.com>'.",
-    ],
-    catch: [(value) => typeof value === 'boolean', 'Write true or false.'],
-  })
 }
 
 function isTransport(value: unknown): boolean {

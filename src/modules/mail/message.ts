@@ -87,13 +87,14 @@ const mailNames: readonly (keyof Mail)[] = [
   ...(['to', 'subject', 'text', 'html', 'from', 'cc', 'bcc', 'replyTo'] as const),
   ...(['headers', 'attachments'] as const),
 ]
+const attachmentNames: readonly (keyof Attachment)[] = ['filename', 'content', 'contentType']
 
 /** The properties of `StoredMail` as a plain object. */
 type StoredMailContent = { readonly [Name in keyof StoredMail]: StoredMail[Name] }
 
 /** @throws {TypeError} naming the part that is missing, malformed or too large */
 export function toStoredMail(mail: Mail, from: string | undefined): StoredMailContent {
-  refuseUnknownOptions('mailer.send', mail, mailNames)
+  checkNames('mailer.send', mail, mailNames)
   const { to, cc = [], bcc = [], text, html, attachments, headers, subject, replyTo } = mail
   const sender = mail.from ?? from
   if (sender === undefined)
@@ -127,7 +128,7 @@ function invalidMail(problem: string): TypeError {
   return new TypeError(`mailer.send: ${problem}.`)
 }
 
-function refuseUnknownOptions(where: string, value: object, names: readonly string[]): void {
+function checkNames(where: string, value: object, names: readonly string[]): void {
   for (const { message, remedy } of rejectUnknownOptions(value, names, where))
     throw new TypeError(`${message} ${remedy}`)
 }
@@ -170,11 +171,7 @@ function storeAttachments(attachments: readonly Attachment[]): StoredAttachment[
 
 /** Copies these properties only: a transport would read a `path` from the disk and an `href` from the network. */
 function storeAttachment(attachment: Attachment): StoredAttachment {
-  refuseUnknownOptions('mailer.send: attachments', attachment, [
-    'filename',
-    'content',
-    'contentType',
-  ])
+  checkNames('mailer.send: attachments', attachment, attachmentNames)
   const { filename, content, contentType } = attachment
   if (typeof filename !== 'string' || !/^[^\p{Cc}/\\]{1,255}$/u.test(filename))
     throw invalidMail('attachments: filename is not a valid file name')

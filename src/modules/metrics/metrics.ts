@@ -106,10 +106,10 @@ const metricsOptions = declareOptions({
   /**
    * True: any token is accepted. A role or a list of roles: only callers with one of them. False: open, even with `auth: { closed: true }`. Default: like every GET.
    */
-  secured: option.of<boolean | string | readonly string[]>({
-    isValid: (value) => typeof value === 'boolean' || isRoles(value),
-    remedy: "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
-  }),
+  secured: option.of<boolean | string | readonly string[]>(
+    (value) => typeof value === 'boolean' || isRoles(value),
+    "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
+  ),
   /** With `workers`: one series per worker, with the label `worker`, instead of the sum. Default false. */
   worker: option.flag().default(false),
   /** Adds the trace of the last sampled request to each bucket, for scrapers of OpenMetrics. Default false. */

@@ -11,10 +11,11 @@ import {
   Auth,
   Clock,
   createModule,
+  findMethodProblems,
   PublicUrl,
   type ModuleOptions,
 } from '../../index.js'
-import { findMethodProblems, findProblems, type OidcOptions } from './options.js'
+import { oidcOptions, type OidcOptions } from './options.js'
 import { openidClient, Provider } from './provider.js'
 import { signInController, SignOutController } from './routes.js'
 import { Transactions } from './transactions.js'
@@ -26,19 +27,21 @@ export type { OidcOptions, SignIn } from './options.js'
  * `@Module({ imports: [oidc({ name: 'google', issuer, clientId, clientSecret, signIn: [Users, 'fromGoogle'] })] })`.
  */
 export const oidc = createModule(function oidc(options: OidcOptions): ModuleOptions {
-  const problems = findProblems(options)
+  const settings = oidcOptions.read(options)
+  const where = `oidc ${settings.name}`.trimEnd()
+  const problems = oidcOptions.findProblems(options, where)
   if (problems.length > 0) return { problems }
   class OidcProvider extends Provider {
     static readonly inject = [ApplicationState, Clock, PublicUrl, Auth]
 
     constructor(state: ApplicationState, clock: Clock, publicUrl: PublicUrl, auth: Auth) {
-      super(options, { state, clock, publicUrl, auth })
+      super(settings, { state, clock, publicUrl, auth })
     }
   }
   return {
-    check: () => findMethodProblems(options),
+    check: () => findMethodProblems('signIn', settings.signIn, where, 'fromGoogle'),
     packages: [openidClient],
     providers: [OidcProvider, Transactions],
-    controllers: [signInController(options, OidcProvider), SignOutController],
+    controllers: [signInController(settings, OidcProvider), SignOutController],
   }
 })

@@ -9,7 +9,6 @@ import {
   HttpError,
   missingPackage,
   type MissingPackage,
-  readSeconds,
   type ApplicationState,
   type Auth,
   type Clock,
@@ -18,7 +17,7 @@ import {
   resetState,
 } from '../../index.js'
 import { ProviderClient, ResponseCache } from './provider-client.js'
-import type { OidcOptions, SignIn } from './options.js'
+import type { OidcSettings, SignIn } from './options.js'
 import type { Transaction } from './transactions.js'
 
 /** The services that a provider uses. */
@@ -44,19 +43,19 @@ const maxKeyAge = 240
 export class Provider implements Lifecycle {
   readonly name: string
   readonly publicUrl: PublicUrl
-  readonly #options: OidcOptions
+  readonly #settings: OidcSettings
   readonly #services: ProviderServices
   readonly #responses: ResponseCache
   /** Seconds. */
   readonly #maxAge: number | undefined
   #nextWarning = 0
 
-  constructor(options: OidcOptions, services: ProviderServices) {
-    this.name = options.name
+  constructor(settings: OidcSettings, services: ProviderServices) {
+    this.name = settings.name
     this.publicUrl = services.publicUrl
-    this.#options = options
+    this.#settings = settings
     this.#services = services
-    this.#maxAge = readSeconds(options.maxAge)
+    this.#maxAge = settings.maxAge
     this.#responses = new ResponseCache(() => services.clock.now())
   }
 
@@ -90,7 +89,7 @@ export class Provider implements Lifecycle {
     const page = configuration.serverMetadata().authorization_endpoint
     if (page === undefined || !URL.canParse(page) || !this.#isWebPage(new URL(page)))
       throw this.#unavailable('it has no authorization endpoint')
-    const { scope = 'openid', parameters = {}, responseMode } = this.#options
+    const { scope, parameters, responseMode } = this.#settings
     const url = library.buildAuthorizationUrl(configuration, {
       ...parameters,
       scope,
@@ -108,7 +107,7 @@ export class Provider implements Lifecycle {
   /** Whether a URL is a web page. A malicious provider could otherwise send the browser to `javascript:`. */
   #isWebPage({ protocol }: URL): boolean {
     return (
-      protocol === 'https:' || (protocol === 'http:' && this.#options.issuer.startsWith('http:'))
+      protocol === 'https:' || (protocol === 'http:' && this.#settings.issuer.startsWith('http:'))
     )
   }
 
@@ -142,13 +141,13 @@ export class Provider implements Lifecycle {
       if (claims === undefined) throw new TypeError('there is no ID token')
       readFlags(claims)
       // openid-client checks azp only for tokens with several audiences (OpenID Connect Core 1.0 §3.1.3.7, 5).
-      if (claims.azp !== undefined && claims.azp !== this.#options.clientId)
+      if (claims.azp !== undefined && claims.azp !== this.#settings.clientId)
         throw new TypeError('azp names another party')
       if (claims.sub === '') throw new TypeError('sub is empty')
       // openid-client checks the type of iat alone.
       if (claims.iat > this.#services.clock.now() / 1000 + maxClockDifference)
         throw new TypeError('iat is ahead')
-      if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
+      if (!this.#settings.userInfo) return this.#toSignIn(claims, claims)
       const userInfo = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
       readFlags(userInfo)
       // Use `email` and `email_verified` from the same source.
@@ -182,7 +181,7 @@ export class Provider implements Lifecycle {
   async #configure(
     library: typeof Library,
   ): Promise<{ configuration: Library.Configuration; client: ProviderClient }> {
-    const { issuer, clientId, clientSecret } = this.#options
+    const { issuer, clientId, clientSecret } = this.#settings
     const now = (): number => this.#services.clock.now()
     const client = new ProviderClient(this.#responses, requestTimeout, now)
     const { customFetch, clockSkew, clockTolerance } = library
@@ -218,7 +217,7 @@ export class Provider implements Lifecycle {
 
   /** Uses a method that the provider supports. The default is `basic` (Discovery 1.0 §3). */
   #authentication(library: typeof Library): Library.ClientAuth {
-    const { clientSecret, clientAuth } = this.#options
+    const { clientSecret, clientAuth } = this.#settings
     if (clientSecret === undefined) return library.None()
     const basic = library.ClientSecretBasic(clientSecret)
     const post = library.ClientSecretPost(clientSecret)
@@ -247,7 +246,7 @@ export class Provider implements Lifecycle {
   #toSignIn(claims: SignIn['claims'], emailClaims: SignIn['claims']): SignIn {
     const { iss, sub } = claims
     const { email, email_verified: isVerified } = emailClaims
-    const allowsLink = this.#options.link === 'verified-email' && isVerified === true
+    const allowsLink = this.#settings.link === 'verified-email' && isVerified === true
     return {
       provider: this.name,
       issuer: String(iss),

@@ -10,7 +10,7 @@ import {
   redirect,
   type Claims,
   type HttpRequest,
-  type ModuleOptions,
+  type Class,
   type Reply,
   Post,
   reply,
@@ -20,12 +20,10 @@ import {
   type Interceptor,
   type Next,
 } from '../../index.js'
-import type { OidcOptions, SignIn } from './options.js'
+import type { OidcSettings, SignIn } from './options.js'
 import { tokenPage, refusalPage, acceptsHtml, redirectPage, resendPage } from './pages.js'
 import { Provider } from './provider.js'
 import { Transactions } from './transactions.js'
-
-type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
 /** The application's provider whose method returns the claims of the user. */
 type Users = Readonly<Record<string, (signIn: SignIn) => unknown>>
@@ -39,11 +37,11 @@ const documented = {
 }
 
 export function signInController(
-  options: OidcOptions,
+  settings: OidcSettings,
   providerClass: abstract new (...args: never[]) => Provider,
-): ControllerClass {
-  const { name, tokenKey = 'app_token' } = options
-  const [users, method] = options.signIn
+): Class {
+  const { name, tokenKey } = settings
+  const [users, method] = settings.signIn
 
   @Controller(`/signin/${name}`)
   class SignInController {

@@ -9,8 +9,7 @@
 import { createModule, type ModuleOptions } from '../../index.js'
 import { PasskeyVerifier, webauthnServer } from './passkey-verifier.js'
 import { Challenges, challengeTokens, Decoys } from './challenges.js'
-import { findMethodProblems, findProblems, type PasskeysOptions } from './options.js'
-import { Passkey } from './passkey.js'
+import { findSignInProblems, passkeysOptions, type PasskeysOptions } from './options.js'
 import { passkeysController } from './routes.js'
 
 export { Passkey } from './passkey.js'
@@ -20,13 +19,14 @@ export type { PasskeySignIn, PasskeysOptions } from './options.js'
  * Passkeys: `@Module({ imports: [passkeys({ name: 'Help desk', credentials: Passkey, signIn: [Users, 'fromPasskey'] })] })`.
  */
 export const passkeys = createModule(function passkeys(options: PasskeysOptions): ModuleOptions {
-  const problems = findProblems(options)
+  const problems = passkeysOptions.findProblems(options, 'passkeys')
   if (problems.length > 0) return { problems }
+  const settings = passkeysOptions.read(options)
   return {
-    check: () => findMethodProblems(options),
+    check: () => findSignInProblems(settings),
     packages: [webauthnServer],
-    records: [options.credentials ?? Passkey],
+    records: [settings.credentials],
     providers: [challengeTokens, Challenges, Decoys, PasskeyVerifier],
-    controllers: [passkeysController(options)],
+    controllers: [passkeysController(settings)],
   }
 })

@@ -16,7 +16,7 @@ import {
   Secured,
   type Claims,
   type HttpRequest,
-  type ModuleOptions,
+  type Class,
   type Reply,
 } from '../../index.js'
 import { algorithms, PasskeyVerifier } from './passkey-verifier.js'
@@ -27,10 +27,8 @@ import {
   Decoys,
   type AllowedCredential,
 } from './challenges.js'
-import type { PasskeysOptions } from './options.js'
+import type { PasskeysSettings } from './options.js'
 import { Passkey } from './passkey.js'
-
-type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
 /** The application's provider with the methods of the options. */
 type Users = Readonly<Record<string, (argument: unknown) => unknown>>
@@ -62,8 +60,8 @@ const maxPasskeys = 50
 const bodies = { limit: '64kb', unknownKeys: 'drop' } as const
 const tags = ['signing in']
 
-export function passkeysController(options: PasskeysOptions): ControllerClass {
-  const { name: siteName, signIn, find, manage, credentials = Passkey } = options
+export function passkeysController(settings: PasskeysSettings): Class {
+  const { name: siteName, signIn, find, manage, credentials } = settings
   const SecuredForManagement = manage === undefined ? Secured() : Secured(manage)
 
   @Controller('/passkeys')

@@ -6,6 +6,7 @@ import {
   createModule,
   declareOptions,
   option,
+  type Option,
   type OptionsOf,
   type RouteResponse,
   type HttpRequest,
@@ -13,33 +14,29 @@ import {
   type Next,
 } from '../../index.js'
 
-const headerText = {
-  isValid: (value: unknown): boolean =>
-    value === false || (typeof value === 'string' && /^[\t\x20-\x7e]+$/.test(value)),
-}
+const headerText = (remedy: string): Option<string | false> =>
+  option.of(
+    (value) => value === false || (typeof value === 'string' && /^[\t\x20-\x7e]+$/.test(value)),
+    remedy,
+  )
 
 const securityHeadersOptions = declareOptions({
   /**
    * `Content-Security-Policy` of pages that have none. Default: only content of this origin, no plugins, and no framing. Pages of the framework have their own
    * policies. False sends none.
    */
-  csp: option.of<string | false>({
-    ...headerText,
-    remedy: 'Write the text of the policy, or false.',
-  }),
+  csp: headerText('Write the text of the policy, or false.'),
   /** Seconds of `Strict-Transport-Security`, only sent over https; false sends none. Default 31,536,000, a year. */
   hsts: option
-    .of<number | false>({
-      isValid: (value) => value === false || (Number.isSafeInteger(value) && Number(value) >= 0),
-      remedy: 'Write whole seconds, or false.',
-    })
+    .of<number | false>(
+      (value) => value === false || (Number.isSafeInteger(value) && Number(value) >= 0),
+      'Write whole seconds, or false.',
+    )
     .default(31_536_000),
   /** `X-Frame-Options`. Default `'DENY'`; false sends none. */
   frame: option.oneOf('DENY', 'SAMEORIGIN', false).default('DENY'),
   /** `Referrer-Policy`. Default `'no-referrer'`; false sends none. */
-  referrer: option
-    .of<string | false>({ ...headerText, remedy: "Write 'no-referrer', or false." })
-    .default('no-referrer'),
+  referrer: headerText("Write 'no-referrer', or false.").default('no-referrer'),
 })
 
 export interface SecurityHeadersOptions extends OptionsOf<typeof securityHeadersOptions> {}

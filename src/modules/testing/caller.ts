@@ -1,9 +1,11 @@
 /** A caller of a tested application: with a token, with the static key, or anonymous. It stores cookies and reads streams of events. */
 import {
-  rejectUnknownOptions,
+  declareOptions,
+  option,
   type Application,
   type InjectRequest,
   type InjectResponse,
+  type OptionsOf,
 } from '../../index.js'
 
 /** An event stream. Source: WHATWG HTML, "Server-sent events", §9.2.6. */
@@ -120,12 +122,18 @@ class CookieJar {
 /** A file of a request, or several under one name. */
 export type TestFile = Blob | Uint8Array | readonly (Blob | Uint8Array)[]
 
-export interface CallOptions {
-  readonly headers?: Readonly<Record<string, string>>
+const callOptions = declareOptions({
+  headers: option.of<Readonly<Record<string, string>>>(isObject, "Write { 'x-client': 'a' }."),
   /** Added to the path. Lists repeat their key, null and undefined are omitted. */
-  readonly query?: Readonly<Record<string, unknown>>
+  query: option.of<Readonly<Record<string, unknown>>>(isObject, 'Write { limit: 20 }.'),
   /** Sends `multipart/form-data` with these files and the fields of the body. A `File` keeps its name and type. */
-  readonly files?: Readonly<Record<string, TestFile>>
+  files: option.of<Readonly<Record<string, TestFile>>>(isObject, 'Write { photo: new Blob() }.'),
+})
+
+export interface CallOptions extends OptionsOf<typeof callOptions> {}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 export interface TestAnswer {
@@ -160,12 +168,6 @@ export interface CallerParts {
   readonly token: (() => string | Promise<string>) | undefined
   /** True: uses the `FreshToken` of responses, like the client. */
   readonly rotates: boolean
-}
-
-const callNames: Readonly<Record<keyof CallOptions, true>> = {
-  headers: true,
-  query: true,
-  files: true,
 }
 
 export class TestCaller {
@@ -257,7 +259,7 @@ export class TestCaller {
     body: unknown,
     options: CallOptions = {},
   ): Promise<TestAnswer> {
-    refuseUnknownOptions(options)
+    callOptions.check('The options of a request, after its body', options)
     const request = {
       method,
       url: withQuery(path, options.query),
@@ -275,7 +277,7 @@ export class TestCaller {
     body: string | undefined,
     options: Omit<CallOptions, 'files'>,
   ): Promise<AsyncGenerator<TestEvent, void, undefined>> {
-    refuseUnknownOptions(options)
+    callOptions.check('The options of a request, after its body', options)
     const headers = new Headers(await this.#headers(method, options.headers))
     headers.set('accept', 'text/event-stream')
     if (body !== undefined) headers.set('content-type', 'application/json')
@@ -314,15 +316,6 @@ export class TestCaller {
     if (cookies !== undefined) this.#cookies.take(cookies.split('\n'))
     if (this.#parts.rotates && freshtoken !== undefined) this.#token = freshtoken
   }
-}
-
-function refuseUnknownOptions(options: object): void {
-  for (const { message, remedy } of rejectUnknownOptions(
-    options,
-    Object.keys(callNames),
-    'A request',
-  ))
-    throw new TypeError(`${message} ${remedy} Pass the body before them.`)
 }
 
 function withQuery(path: string, query: CallOptions['query'] = {}): string {

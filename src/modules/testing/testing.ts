@@ -7,10 +7,12 @@ import {
   Auth,
   bootstrap,
   inMemory,
-  rejectUnknownOptions,
+  declareOptions,
+  option,
   type Application,
   type BootstrapOptions,
   type Claims,
+  type OptionsOf,
   type Repository,
 } from '../../index.js'
 import { TestCaller } from './caller.js'
@@ -119,10 +121,17 @@ export interface TestOptions extends Omit<
   readonly override?: readonly TestOverride[]
 }
 
-export interface ResetOptions {
+const resetOptions = declareOptions({
   /** Empties the tables of a database that `testApplication` was given. Default false: they stay unchanged. */
-  readonly emptyTables?: boolean
-}
+  emptyTables: option.flag().default(false),
+})
+
+export interface ResetOptions extends OptionsOf<typeof resetOptions> {}
+
+const overrideNames = declareOptions({
+  provide: option.any<Override[0]>(),
+  use: option.any<unknown>(),
+})
 
 /**
  * Starts an application for tests.
@@ -171,14 +180,8 @@ export async function testApplication(
 
 function toOverride(value: TestOverride): Override {
   if (!('provide' in value)) return value
-  refuseUnknownOptions(value, ['provide', 'use'], 'testApplication override')
+  overrideNames.check('testApplication override', value)
   return [value.provide, value.use]
-}
-
-/** @throws {TypeError} an unknown option */
-function refuseUnknownOptions(value: object, optionNames: readonly string[], where: string): void {
-  for (const { message, remedy } of rejectUnknownOptions(value, optionNames, where))
-    throw new TypeError(`${message} ${remedy}`)
 }
 
 interface TestParts {
@@ -261,8 +264,8 @@ export class TestApplication {
    * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` is true
    */
   async reset(options: ResetOptions = {}): Promise<void> {
-    refuseUnknownOptions(options, ['emptyTables'], 'reset')
-    const { emptyTables = false } = options
+    resetOptions.check('reset', options)
+    const { emptyTables } = resetOptions.read(options)
     if (!this.#parts.isOwnDatabase && !emptyTables) {
       throw new Error(
         'reset would empty the tables of the database that testApplication was given. ' +

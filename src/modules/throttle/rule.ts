@@ -27,21 +27,17 @@ export type ThrottleBy =
   | ((request: HttpRequest, body: never) => string | undefined)
 
 export const limitOption = option
-  .of<string, Limit>({
-    isValid: (value) => readRate(value) !== undefined,
-    remedy: "Write requests and a time: '5/m', '100/15m', '1000/h'.",
-    parse: toLimit,
-  })
+  .parsed<string, Limit>(toLimit, "Write requests and a time: '5/m', '100/15m', '1000/h'.")
   .shown()
   .required('1/s')
 
 export const throttleRule = declareOptions({
   /** Which requests share a count. Default `'ip'`. */
   by: option
-    .of<ThrottleBy>({
-      isValid: isBy,
-      remedy: "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
-    })
+    .of<ThrottleBy>(
+      isBy,
+      "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
+    )
     .shown()
     .default('ip'),
   /** Where requests are counted. Default: the store of `throttle`, otherwise memory. */
@@ -59,10 +55,12 @@ export interface Limit extends Rate {
   readonly policy: string
 }
 
-function toLimit(text: string): Limit {
-  const { limit, window } = readRate(text) ?? { limit: 1, window: 1000 }
+function toLimit(value: unknown): Limit | undefined {
+  const rate = readRate(value)
+  if (rate === undefined) return undefined
+  const text = String(value)
   const label = `"${text}"`
-  return { text, limit, window, label, policy: `${label};q=${limit};w=${window / 1000}` }
+  return { ...rate, text, label, policy: `${label};q=${rate.limit};w=${rate.window / 1000}` }
 }
 
 function isBy(value: unknown): boolean {

@@ -338,7 +338,7 @@ describe.each(jobDatabases)('on %s', (_name, open) => {
     [
       'an invalid date',
       () => queue.add(Mail, 'farewell', { name: '' }, { at: 'never' }),
-      'not a valid date',
+      'at is "never". Give a valid Date.',
     ],
     [
       'two times',
@@ -353,7 +353,7 @@ describe.each(jobDatabases)('on %s', (_name, open) => {
     [
       'an empty unique',
       () => queue.add(Mail, 'farewell', { name: '' }, { unique: '' }),
-      'unique must be a string',
+      'unique cannot be used. Write 1 to 500 characters',
     ],
     [
       'an unknown option',
@@ -368,12 +368,12 @@ describe.each(jobDatabases)('on %s', (_name, open) => {
     [
       'a name that is not a string',
       () => Promise.resolve().then(() => queue.list({ name: {} as never })),
-      'name must be a string',
+      'name cannot be used. Write the name of a job',
     ],
     [
       'an unknown state',
       () => Promise.resolve().then(() => queue.list({ state: 'old' as never })),
-      'unknown state "old"',
+      'state is "old". Write \'waiting\', ',
     ],
   ])('%s is refused, and nothing is added', async (_what, add, message) => {
     await expect(add()).rejects.toThrow(message)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { declareOptions, option, type OptionsOf } from '../../src/core/options.js'
+import { declareOptions, option, type OptionsOf } from '../../src/index.js'
 
 const zoneOptions = declareOptions({ name: option.text(), strict: option.flag().default(true) })
 

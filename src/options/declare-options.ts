@@ -4,15 +4,12 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
-import { readSeconds } from './time.js'
 
-export interface OptionCheck<Input, Value = Input> {
-  readonly isValid: (value: unknown) => boolean
+interface OptionCheck {
+  /** @returns the value for the program; undefined if it is invalid */
+  readonly parse: (value: unknown) => unknown
   /** What to write instead of an invalid value: `Write true or false.` */
   readonly remedy: string
-  /** Converts a valid value for the program. Default: it stays the same. */
-  parse?(value: Input): Value
-  /** Set by `shown()`. */
   readonly isShown?: boolean
 }
 
@@ -31,12 +28,12 @@ export class Option<
   /** As an application would write it. For a required option, an example. */
   readonly defaultValue: Input | undefined
   readonly isRequired: boolean
-  readonly #check: OptionCheck<Input, unknown>
+  readonly #check: OptionCheck
   readonly #nested: DeclaredOptions | undefined
 
   /** @param nested the options of an object, if the value may be one */
   constructor(
-    check: OptionCheck<Input, unknown>,
+    check: OptionCheck,
     nested?: DeclaredOptions,
     { defaultValue, isRequired = false }: { defaultValue?: Input; isRequired?: boolean } = {},
   ) {
@@ -54,9 +51,10 @@ export class Option<
   /**
    * Leaving out the option is a problem.
    *
-   * @param example replaces a missing or invalid value until all problems are found and the start fails
+   * @param example replaces a missing or invalid value until all problems are found and the start fails. A program that
+   * reads no values then needs none
    */
-  required(example: Input): Option<Input, Exclude<Value, undefined>, 'required'> {
+  required(example?: Input): Option<Input, Exclude<Value, undefined>, 'required'> {
     return new Option(this.#check, this.#nested, { defaultValue: example, isRequired: true })
   }
 
@@ -70,17 +68,15 @@ export class Option<
   or<Declared extends DeclaredOptions>(
     nested: Declared,
   ): Option<Input | OptionsOf<Declared>, Value | ValuesOf<Declared>> {
-    return new Option(this.#check as OptionCheck<Input | OptionsOf<Declared>, unknown>, nested)
+    return new Option(this.#check, nested)
   }
 
   /** @returns the value for the program, with the default or example in place of an invalid value */
   read(value: unknown): Value {
     if (this.#nested !== undefined && isObject(value)) return this.#nested.read(value) as Value
-    const isUsable = value !== undefined && this.#check.isValid(value)
-    const input = isUsable ? (value as Input) : this.defaultValue
-    return (
-      input === undefined || this.#check.parse === undefined ? input : this.#check.parse(input)
-    ) as Value
+    const parsed = value === undefined ? undefined : this.#check.parse(value)
+    if (parsed !== undefined || this.defaultValue === undefined) return parsed as Value
+    return this.#check.parse(this.defaultValue) as Value
   }
 
   /** @param where what the options belong to; without it, messages are not sentences */
@@ -88,8 +84,8 @@ export class Option<
     if (value === undefined && !this.isRequired) return []
     if (this.#nested !== undefined && isObject(value))
       return this.#nested.findProblems(value, placeOf(name, where))
-    const { isValid, remedy, isShown } = this.#check
-    if (value !== undefined && isValid(value)) return []
+    const { parse, remedy, isShown } = this.#check
+    if (value !== undefined && parse(value) !== undefined) return []
     const problem = isShown === true ? `is ${toText(value)}` : `cannot be ${toHarmlessText(value)}`
     const sentence = `${name} ${problem}`
     const message = where === undefined ? sentence : `${where}: ${sentence}.`
@@ -131,6 +127,13 @@ export interface DeclaredOptions<All extends OptionsByName = OptionsByName> {
    * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
    */
   findProblems(options: unknown, where?: string): Problem[]
+  /**
+   * For the options of a call.
+   *
+   * @param where what the options belong to: `jobs.list`
+   * @throws {TypeError} an option is unknown, invalid or missing
+   */
+  check(where: string, options: unknown): void
   /**
    * Returns the values for the program: converted, with the defaults of options that are left out or invalid.
    */
@@ -181,89 +184,14 @@ export function declareOptions<All extends OptionsByName>(all: All): DeclaredOpt
         ...names.flatMap((name) => all[name]?.findProblems(name, values[name], where) ?? []),
       ]
     },
+    check(where, options) {
+      const [problem] = this.findProblems(options, where)
+      if (problem !== undefined) throw new TypeError(`${problem.message} ${problem.remedy}`)
+    },
     read(options) {
       const values: Readonly<Record<string, unknown>> = isObject(options) ? { ...options } : {}
       const entries = Object.entries(all).map(([name, one]) => [name, one.read(values[name])])
       return Object.freeze(Object.fromEntries(entries)) as ValuesOf<DeclaredOptions<All>>
     },
   }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
-}
-
-/** The kinds of options. A remedy tells what to write instead of an invalid value. */
-export const option = {
-  /** True or false. */
-  flag: (): Option<boolean> =>
-    new Option({ isValid: (value) => typeof value === 'boolean', remedy: 'Write true or false.' }),
-
-  /** A text that is not empty. */
-  text: (remedy = 'Write a text that is not empty.', pattern = /^/): Option<string> =>
-    new Option({ isValid: (value) => isText(value) && pattern.test(value), remedy }),
-
-  integer: (
-    min: number,
-    max = Number.MAX_SAFE_INTEGER,
-    remedy = `Give an integer from ${min} to ${max}.`,
-  ): Option<number> =>
-    new Option({
-      isValid: (value) =>
-        Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-      remedy,
-    }),
-
-  /** From 0 up to the longest time of a timer, 24 days. */
-  milliseconds: (remedy = 'Write milliseconds.'): Option<number> =>
-    new Option({
-      isValid: (value) => typeof value === 'number' && value >= 0 && value < 2 ** 31,
-      remedy,
-    }),
-
-  /** Seconds, or text with a unit: `'10s'`, `'15m'`. The program gets seconds, at least 1. */
-  seconds: (remedy = "Write '10s' or seconds."): Option<number | string, number | undefined> =>
-    new Option<number | string, number | undefined>({
-      isValid: (value) => readSeconds(value) !== undefined,
-      remedy,
-      parse: readSeconds,
-    }),
-
-  /** One of several values. */
-  oneOf: <const Values extends readonly (string | number | boolean)[]>(
-    ...values: Values
-  ): Option<Values[number]> =>
-    new Option({
-      isValid: (value) => values.includes(value as Values[number]),
-      remedy: `Write ${listOf(values.map(toCode))}.`,
-    }),
-
-  /** A list of values that the option of an item accepts. */
-  list: <Item>(item: Option<Item>, remedy: string): Option<readonly Item[]> =>
-    new Option({
-      isValid: (value) =>
-        Array.isArray(value) && value.every((one) => item.findProblems('', one).length === 0),
-      remedy,
-    }),
-
-  /** An object with options of its own. */
-  object: <Declared extends DeclaredOptions>(
-    declared: Declared,
-    remedy: string,
-  ): Option<OptionsOf<Declared>, ValuesOf<Declared> | undefined> =>
-    new Option<never>({ isValid: () => false, remedy }).or(declared),
-
-  /** Any other value. */
-  of: <Input, Value = Input>(check: OptionCheck<Input, Value>): Option<Input, Value | undefined> =>
-    new Option(check),
-}
-
-/** `'a', 'b' or 'c'`. */
-function listOf(texts: readonly string[]): string {
-  const last = texts.at(-1) ?? ''
-  return texts.length < 2 ? last : `${texts.slice(0, -1).join(', ')} or ${last}`
-}
-
-function toCode(value: string | number | boolean): string {
-  return typeof value === 'string' ? `'${value}'` : String(value)
 }
