@@ -31,8 +31,8 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
   for (const { graphql, compares } of Object.values<Kind>(kinds)) {
     const name = `${graphql.filter}Filter`
     const type = graphql.type === 'Int' ? 'Integer' : graphql.type
-    if (!filters.has(name)) filters.set(name, filter(type, compares))
-    filters.set(`${graphql.filter}ListFilter`, filter(type, 'list'))
+    if (!filters.has(name)) filters.set(name, declareFilter(type, compares))
+    filters.set(`${graphql.filter}ListFilter`, declareFilter(type, 'list'))
   }
   filters.set('JsonFilter', jsonFilter)
   const used = new Set(
@@ -74,8 +74,8 @@ export function declareEnum(model: EnumModel): [string, TypeDeclaration][] {
         description: `One of ${[...model.values.values()].join(', ')}.`,
       },
     ],
-    [`${model.name}Filter`, filter(model.name, 'equality')],
-    [`${model.name}ListFilter`, filter(model.name, 'list')],
+    [`${model.name}Filter`, declareFilter(model.name, 'equality')],
+    [`${model.name}ListFilter`, declareFilter(model.name, 'list')],
   ]
 }
 
@@ -112,14 +112,18 @@ export function declareOrder(model: RecordModel): TypeDeclaration {
   return { kind: 'input', fields, description: 'The order by one field. Use a list for several.' }
 }
 
-function filter(type: string, compares: ColumnComparison): TypeDeclaration {
+/** @param description default: it compares the type with values */
+export function declareFilter(
+  type: string,
+  compares: ColumnComparison,
+  description = `Compares ${compares === 'list' ? `lists of ${type}` : type} with values.`,
+): TypeDeclaration {
   const fields: Inputs = {}
-  const described = compares === 'list' ? `lists of ${type}` : type
   for (const name of operatorsFor(compares)) {
     const { operand, meaning } = operatorOf(name)
     fields[name] = { type: operandTypes[operand](type), description: meaning }
   }
-  return { kind: 'input', fields, description: `Compares ${described} with values.` }
+  return { kind: 'input', fields, description }
 }
 
 const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {
@@ -137,7 +141,7 @@ const jsonFilter: TypeDeclaration = {
   description: 'Compares a value within JSON, at a path of keys and list indexes.',
   fields: {
     path: '[String!]',
-    ...(filter('JsonValue', 'json') as { fields: Inputs }).fields,
+    ...(declareFilter('JsonValue', 'json') as { fields: Inputs }).fields,
   },
 }
 

@@ -4,13 +4,14 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isEmptyMap, type FilterContext } from '../filters/filter.js'
 import { invalid, suggestedFields } from '../filters/query-errors.js'
-import { readCount } from '../filters/list-options.js'
-import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
+import { readComparison, type Operand } from '../filters/comparison.js'
+import { readCount, type Slots } from '../filters/list-options.js'
+import { isOrdered, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, invalidTerm } from '../filters/order.js'
 import { checkNamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
-import { timeUnits } from '../../engines/contract/dialect.js'
+import { timeUnits, type Dialect } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
 import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
 import {
@@ -73,7 +74,6 @@ export const maxNames = 50
 
 /** The maximum number of values of `in`. */
 const maxItems = 100
-const maxPatternLength = 1000
 
 /**
  * The operators of `having` for an aggregate. Minima and maxima of texts are compared as texts, other aggregates by
@@ -108,21 +108,21 @@ interface AggregateReading {
 
 type AggregateInput = Readonly<Record<string, unknown>>
 
-class AggregateReader {
+class AggregateReader implements Slots {
   readonly #table: Table
   readonly #context: FilterContext
   readonly #isClient: boolean
-  readonly #values: unknown[]
+  readonly values: unknown[]
   readonly #isLarge: boolean
   readonly #columns = new Set<Column>()
-  #key = ''
+  key = ''
   #orderError: Error | undefined
 
   constructor(table: Table, context: FilterContext, reading: AggregateReading) {
     this.#table = table
     this.#context = context
     this.#isClient = reading.isClient
-    this.#values = reading.values
+    this.values = reading.values
     this.#isLarge = reading.isLarge
   }
 
@@ -137,7 +137,7 @@ class AggregateReader {
     const measures = this.#counts(options.count, operation.length === 0)
       ? [countMeasure, ...operation]
       : operation
-    this.#key += `g${keysOf(groups)}m${keysOf(measures)}h`
+    this.key += `g${keysOf(groups)}m${keysOf(measures)}h`
     const having = this.#having(options.having)
     const order = this.#order(options.orderBy, groups, [
       ...measures,
@@ -146,8 +146,8 @@ class AggregateReader {
     const limit =
       options.limit === undefined
         ? undefined
-        : this.#values.push(readCount('limit', options.limit)) - 1
-    const key = `${this.#key}${limit === undefined ? '' : 'L'}`
+        : this.values.push(readCount('limit', options.limit)) - 1
+    const key = `${this.key}${limit === undefined ? '' : 'L'}`
     return {
       groups,
       measures,
@@ -289,85 +289,13 @@ class AggregateReader {
     return Object.keys(input).flatMap((name) => {
       const test = input[name]
       const path = `having.${name}`
-      const measure = this.#measure(name, path)
-      if (!isPlainObject(test)) return this.#test(measure, 'eq', test, path)
-      return Object.keys(test).flatMap((operator) =>
-        this.#test(measure, operator, test[operator], `${path}.${operator}`),
-      )
+      const operand = new MeasureOperand(this.#measure(name, path), this, this.#context.dialect)
+      const tests = isPlainObject(test) ? test : { eq: test }
+      return Object.keys(tests).flatMap((operator) => {
+        const at = tests === test ? `${path}.${operator}` : path
+        return readComparison(operand, operator, tests[operator], at) ?? []
+      })
     })
-  }
-
-  /** @returns nothing for `skip` */
-  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition[] {
-    if (operand === undefined) throw undefinedAt(path)
-    const operators = havingOperators(measure.column)
-    const operator = operators.find((one) => one === named)
-    if (operator === undefined) {
-      const suggestion = didYouMean(clip(named), operators)
-      throw invalid(path, 'unknown', `is not a comparison of this aggregate. ${suggestion}`.trim())
-    }
-    if (operand === skip) return []
-    const { operand: kind, means = [] } = operatorOf(operator)
-    if (kind === 'list') return [this.#testList(measure, operand, path)]
-    if (kind === 'pattern' || kind === 'part')
-      return [this.#testPattern(measure, operator, operand, path)]
-    if (kind !== 'values') return [this.#testValue(measure, operator, operand, path)]
-    if (!Array.isArray(operand) || operand.length !== means.length)
-      throw invalid(path, 'type', `must be a list of ${means.length} values`)
-    return means.map((one, index) =>
-      this.#testValue(
-        measure,
-        one,
-        refuseUndefined(operand[index], path, index),
-        `${path}.${index}`,
-      ),
-    )
-  }
-
-  #testValue(
-    measure: Measure,
-    operator: Operator,
-    operand: unknown,
-    path: string,
-  ): HavingCondition {
-    const isNull = readNullTest(operator, operand, path)
-    this.#key += `${measure.key}${operator}${isNull === undefined ? '' : String(isNull)};`
-    if (isNull !== undefined) return { measure, operator, isNull, slot: -1 }
-    const slot = this.#values.push(measure.encode(operand, path)) - 1
-    return { measure, operator, isNull, slot }
-  }
-
-  #testList(measure: Measure, operand: unknown, path: string): HavingCondition {
-    if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
-    if (operand.length > maxItems)
-      throw invalid(path, 'maxItems', `must have at most ${maxItems} items`)
-    const items: readonly unknown[] = operand.map((item, index) =>
-      refuseUndefined(item, path, index),
-    )
-    const isNull = items.includes(null)
-    const slots = items.flatMap((item, index) =>
-      item === null ? [] : [this.#values.push(measure.encode(item, `${path}.${index}`)) - 1],
-    )
-    this.#key += `${measure.key}in${slots.length}${isNull ? '?' : ''};`
-    return { measure, operator: 'in', isNull, slot: -1, slots }
-  }
-
-  #testPattern(
-    measure: Measure,
-    operator: Operator,
-    operand: unknown,
-    path: string,
-  ): HavingCondition {
-    const { operand: kind, pattern } = operatorOf(operator)
-    if (typeof operand !== 'string' || /[\0\p{Surrogate}]/u.test(operand))
-      throw invalid(path, 'type', 'must be a string')
-    if (operand.length > maxPatternLength)
-      throw invalid(path, 'maxLength', `must have at most ${maxPatternLength} characters`)
-    if (kind === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(operand))
-      throw invalid(path, 'pattern', 'must not end in a single backslash')
-    const written = pattern === undefined ? operand : pattern(operand, this.#context.dialect)
-    this.#key += `${measure.key}${operator};`
-    return { measure, operator, isNull: undefined, slot: this.#values.push(written) - 1 }
   }
 
   #order(
@@ -378,7 +306,7 @@ class AggregateReader {
     const terms: AggregateTerm[] = []
     const lists: readonly unknown[] =
       input === undefined ? [] : Array.isArray(input) ? input : [input]
-    this.#key += 'o'
+    this.key += 'o'
     for (const list of lists) {
       if (list === undefined || list === skip) throw invalidTerm(list, lists.indexOf(list))
       if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
@@ -407,25 +335,71 @@ class AggregateReader {
       terms.push({ measure, descending: false, nullsFirst: false })
     }
     for (const { measure, descending, nullsFirst } of terms)
-      this.#key += `${measure.key}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
+      this.key += `${measure.key}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
     return terms
   }
 }
 
-function refuseUndefined(item: unknown, path: string, index: number): unknown {
-  if (item === undefined) throw undefinedAt(`${path}.${index}`)
-  return item
-}
+/** A measure of a group, which `having` compares. */
+class MeasureOperand implements Operand<readonly HavingCondition[]> {
+  readonly maxItems = maxItems
+  readonly dialect: Dialect
+  readonly #measure: Measure
+  readonly #slots: Slots
 
-/** @returns `undefined` for comparisons with a value */
-function readNullTest(operator: Operator, operand: unknown, path: string): boolean | undefined {
-  if (operator === 'isNull') {
-    if (typeof operand === 'boolean') return operand
-    throw invalid(path, 'type', 'must be true or false')
+  constructor(measure: Measure, slots: Slots, dialect: Dialect) {
+    this.#measure = measure
+    this.#slots = slots
+    this.dialect = dialect
   }
-  if (operand !== null) return undefined
-  if (operator === 'eq' || operator === 'ne') return operator === 'eq'
-  throw invalid(path, 'type', 'must not be null')
+
+  findMisfit(operator: Operator): string | undefined {
+    if (havingOperators(this.#measure.column).includes(operator)) return undefined
+    return 'is not a comparison of this aggregate'
+  }
+
+  isSkipped(value: unknown, path: string): boolean {
+    if (value === undefined) throw undefinedAt(path)
+    return value === skip
+  }
+
+  checkItems(list: readonly unknown[], path: string): void {
+    for (const value of [undefined, skip]) {
+      const at = `${path}.${list.findIndex((item) => item === value)}`
+      if (list.includes(value)) throw value === undefined ? undefinedAt(at) : skipAt(at)
+    }
+  }
+
+  encode(value: unknown, path: string): unknown {
+    return this.#measure.encode(value, path)
+  }
+
+  encodeText(text: string): string {
+    return text
+  }
+
+  compare(operator: Operator, encoded: unknown): HavingCondition[] {
+    return this.#test(operator, { slot: this.#slots.values.push(encoded) - 1 })
+  }
+
+  testNull(isNull: boolean): HavingCondition[] {
+    return this.#test('isNull', { isNull })
+  }
+
+  testList(encoded: readonly unknown[], orNull: boolean): HavingCondition[] {
+    const slots = encoded.map((value) => this.#slots.values.push(value) - 1)
+    return this.#test('in', { isNull: orNull, slots })
+  }
+
+  every(tests: readonly (readonly HavingCondition[])[]): HavingCondition[] {
+    return tests.flat()
+  }
+
+  #test(operator: Operator, test: Partial<HavingCondition>): HavingCondition[] {
+    const { slots, isNull } = test
+    this.#slots.key += `${this.#measure.key}${operator}${slots?.length ?? ''}${isNull ?? ''};`
+    return [{ isNull: undefined, slot: -1, ...test, measure: this.#measure, operator }]
+  }
 }
 
 /** True for columns that can be grouped by their time. */

@@ -4,7 +4,8 @@
  */
 
 import { isPlainObject } from '../../core/json.js'
-import { maxConditions, maxPatternLength } from '../filters/filter.js'
+import { maxPatternLength } from '../filters/comparison.js'
+import { maxConditions } from '../filters/filter.js'
 import { skippedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { isIndexed, isUnique } from '../../sql/table.js'
 import type { Column } from '../../engines/contract/table.js'

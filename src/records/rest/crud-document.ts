@@ -4,18 +4,25 @@ import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { DeclaredParameter } from '../../openapi/requests.js'
-import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
+import { aggregateFunctions } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/query-errors.js'
 import { countableRelations, type RelationCount } from '../filters/list-options.js'
-import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
+import { isOrdered, operatorOf, operatorsFor } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
 import { rulesOfRelation } from '../policy/client-view.js'
 import { policyOf, type WriteAccess } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
+import {
+  aggregateValues,
+  ColumnValues,
+  countValues,
+  documentComparison,
+  type OperandValues,
+} from './operand-values.js'
 
 /** The operations of `crud`. */
 export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
@@ -278,44 +285,25 @@ function aggregateParameters(table: Table): DeclaredParameter[] {
 
 /** The parameters of `having` by exact name: `having.count.gte`, `having.sumPrice.between` … */
 function havingParameters({ columns }: Table): DeclaredParameter[] {
-  const count = havingOperators(undefined).map((operator) =>
-    havingParameter('count', operator, { type: 'integer' }),
-  )
-  const visible = columns.filter(({ field }) => !field.hidden)
-  const aggregates = visible.flatMap((column) =>
-    aggregateFunctions
-      .filter((called) => hasAggregate(column, called))
-      .flatMap((called) =>
-        havingOperators(column).map((operator) =>
-          havingParameter(nameOf(called, column), operator, aggregateSchema(column, called)),
-        ),
+  const measures: [string, Column | undefined, OperandValues][] = [
+    ['count', undefined, countValues],
+  ]
+  for (const column of columns) {
+    if (column.field.hidden) continue
+    for (const called of aggregateFunctions)
+      if (hasAggregate(column, called))
+        measures.push([nameOf(called, column), column, aggregateValues(column, called)])
+  }
+  return measures.flatMap(([name, column, values]) =>
+    havingOperators(column).map((operator) =>
+      documentComparison(
+        `having.${name}`,
+        operator,
+        values,
+        'Only groups that meet this condition.',
       ),
+    ),
   )
-  return [...count, ...aggregates]
-}
-
-function havingParameter(
-  aggregate: string,
-  operator: Operator,
-  schema: DeclaredParameter['schema'],
-): DeclaredParameter {
-  const { operand } = operatorOf(operator)
-  const name = `having.${aggregate}.${operator}`
-  const description = 'Only groups that meet this condition.'
-  if (operand === 'flag')
-    return { name, description, schema: { type: 'string', enum: ['true', 'false'] } }
-  if (operand === 'pattern' || operand === 'part') return { name, description, schema: text }
-  const isList = operand === 'list' || operand === 'values'
-  return { name, description, schema, ...(isList ? { isList } : {}) }
-}
-
-/**
- * The schema of an aggregate. Sums and means are numbers, or text for exact kinds. Minima and maxima have the field's
- * kind.
- */
-function aggregateSchema(column: Column, called: AggregateFunction): DeclaredParameter['schema'] {
-  if (called === 'min' || called === 'max') return valueSchema(column)
-  return { type: 'number' }
 }
 
 const timed = ` To group a timestamp or date by its local time, add a unit to its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
@@ -377,32 +365,12 @@ function fieldParameters(column: Column): DeclaredParameter[] {
       })),
     ]
   }
+  const values = new ColumnValues(column)
   const operators = operatorsFor(compares)
-  const named = operators.map((operator) => operatorParameter(column, operator))
-  if (!operators.includes('eq')) return named
-  const plain = {
-    name: property,
-    description: operatorOf('eq').meaning,
-    schema: valueSchema(column),
-  }
-  return [plain, ...named]
-}
-
-function operatorParameter(column: Column, operator: Operator): DeclaredParameter {
-  const { operand, meaning } = operatorOf(operator)
-  const name = `${column.property}.${operator}`
-  if (operand === 'flag')
-    return { name, description: meaning, schema: { type: 'string', enum: ['true', 'false'] } }
-  if (operand === 'pattern' || operand === 'part')
-    return { name, description: meaning, schema: text }
-  const isList = operand === 'list' || operand === 'values'
-  return { name, description: meaning, schema: valueSchema(column), ...(isList ? { isList } : {}) }
-}
-
-/** The schema of a value in a query. */
-function valueSchema({ field: { entry }, isBoolean }: Column): DeclaredParameter['schema'] {
-  if (isBoolean) return { anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }] }
-  return entry.schema
+  const comparisons = operators.map((operator) => documentComparison(property, operator, values))
+  if (!operators.includes('eq')) return comparisons
+  const { schema } = values
+  return [{ name: property, description: operatorOf('eq').meaning, schema }, ...comparisons]
 }
 
 function relationText({ relations }: Table): string {

@@ -5,7 +5,7 @@
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { listItems, type TextValues } from '../../http/query-string.js'
+import type { TextValues } from '../../http/query-string.js'
 import {
   isHidden,
   unknownName,
@@ -15,14 +15,8 @@ import {
 } from '../filters/query-errors.js'
 import { andParameters } from '../filters/filter.js'
 import { readCounts, type RelationCount } from '../filters/list-options.js'
-import {
-  operatorOf,
-  operators,
-  readOperator,
-  type OperandKind,
-  operatorsFor,
-  type Operator,
-} from '../../sql/operators.js'
+import { operatorOf, readOperator } from '../../sql/operators.js'
+import { ColumnValues, jsonValues, readOperandText, readSingle } from './operand-values.js'
 import { searchOf } from '../filters/search.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
@@ -99,8 +93,7 @@ function isShadowed(table: Table, name: string): boolean {
 }
 
 export function readOnce(name: string, text: string | string[] | undefined): string | undefined {
-  if (text === undefined || typeof text === 'string') return text
-  throw invalid(name, 'type', 'must be given once')
+  return text === undefined ? undefined : readSingle(name, text)
 }
 
 function readCounting(text: string | string[] | undefined): CrudQuery['count'] {
@@ -143,7 +136,7 @@ function readCondition(
       continue
     }
     if (searchOf(current, part) !== undefined && index === names.length - 1)
-      return nest(names, once(name, text))
+      return nest(names, readSingle(name, text))
     const column = current.byProperty.get(part)
     if (column === undefined || column.field.hidden) throw unknownName(current, part, name, true)
     const rest = names.slice(index + 1)
@@ -155,75 +148,24 @@ function readCondition(
   throw invalid(name, 'unknown', 'is a relation: add one of its fields')
 }
 
+/** @returns a value without a comparison, or a comparison, which the filter refuses if it does not exist or does not fit */
 function readTest(
   column: Column,
   name: string,
   rest: readonly string[],
   query: TextValues,
-): Record<string, unknown> {
+): unknown {
   const text = query[name] ?? ''
-  const [named = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
-  const operator = readOperator(named)
-  if (operator === undefined || more.length > 0) {
-    const suggestion = didYouMean(clip(named), Object.keys(operators))
-    throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
-  }
-  if (!operatorOf(operator).fits.includes(column.compares))
-    throw invalid(name, 'type', `cannot be used for kind "${column.field.kind}"`)
-  const { operand } = operatorOf(operator)
-  if (operand !== 'list' && operand !== 'values')
-    return { [operator]: readOperand[operand](column, name, text) }
-  // Only text can contain commas. Lists of other values may have encoded commas as separators.
-  const items =
-    column.compares === 'text' ? listItems(query, name) : [text].flat().join().split(',')
-  const { means } = operatorOf(operator)
-  if (means !== undefined && items.length !== means.length) throw wrongCount(name, means.length)
-  return { [operator]: items.map((item) => readValue(column, name, item)) }
-}
-
-/** Encoders of queries write the comma of a list as `%2C`, which a text may contain. A repeated parameter is a list. */
-function wrongCount(name: string, count: number): HttpError {
-  const repeated = Array.from({ length: count }, () => `${name}=…`).join('&')
-  return invalid(
-    name,
-    'type',
-    `must be a list of ${count} values. Repeat the parameter: ${repeated}`,
-  )
-}
-
-type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
-
-/** Readers of each kind of operand from the text of a query. */
-const readOperand: Readonly<Record<Exclude<OperandKind, 'list' | 'values'>, OperandReader>> = {
-  value: (column, name, text) => readValue(column, name, once(name, text)),
-  item: (column, name, text) => readValue(column, name, once(name, text)),
-  pattern: (_column, name, text) => once(name, text),
-  part: (_column, name, text) => once(name, text),
-  flag: (_column, name, text) => {
-    const word = once(name, text)
-    if (word === 'true' || word === 'false') return word === 'true'
-    throw invalid(name, 'type', 'must be true or false')
-  },
+  const operatorName = rest.length > 0 ? rest.join('.') : Array.isArray(text) ? 'in' : 'eq'
+  const operator = readOperator(operatorName)
+  if (operator !== undefined && operatorOf(operator).fits.includes(column.compares))
+    return { [operatorName]: readOperandText(new ColumnValues(column), operator, name, query) }
+  return rest.length === 0 ? text : { [operatorName]: text }
 }
 
 /** The items of a list in a query: `1,5`, or the parameter given several times. */
 export function itemsOf(text: string | string[]): readonly string[] {
   return Array.isArray(text) ? text : text.split(',')
-}
-
-function once(name: string, text: string | string[]): string {
-  if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
-  return text
-}
-
-function readValue(column: Column, name: string, text: string): unknown {
-  const value = column.field.entry.fromText(text)
-  if (value === undefined) {
-    const { label, hint } = column.field.entry
-    const more = hint?.(text)
-    throw invalid(name, 'type', `must be ${label}${more === undefined ? '' : `; ${more}`}`)
-  }
-  return value
 }
 
 /** `['category', 'name']` and a test → `{ category: { name: test } }` */
@@ -356,7 +298,7 @@ function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undef
   const last = more.length > 1 ? readOperator(more.at(-1) ?? '') : undefined
   const operator = last ?? 'eq'
   const path = last === undefined ? more : more.slice(0, -1)
-  return { path, [operator]: readJsonOperand(operator, name, query) }
+  return { path, [operator]: readOperandText(jsonValues, operator, name, query) }
 }
 
 function readJsonValue(name: string, text: string | string[]): Test {
@@ -365,33 +307,13 @@ function readJsonValue(name: string, text: string | string[]): Test {
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
 
-function readWithPath({ name, field, rest }: JsonParameter, query: TextValues): Test {
-  const [named = '', ...more] = rest
-  const operator = readOperator(named)
-  if (operator === undefined || more.length > 0) {
-    const suggestion = didYouMean(clip(named), operatorsFor('json'))
-    throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
-  }
+function readWithPath({ name, field, rest, text }: JsonParameter, query: TextValues): Test {
+  const operatorName = rest.join('.')
+  const operator = readOperator(operatorName)
   const path = query[`${field}.path`]
-  const operand = readJsonOperand(operator, name, query)
-  if (path !== undefined) return { path: itemsOf(path), [operator]: operand }
-  if (operator === 'isNull') return { isNull: operand }
+  // The filter refuses a comparison that does not exist.
+  const operand = operator === undefined ? text : readOperandText(jsonValues, operator, name, query)
+  if (path !== undefined) return { path: itemsOf(path), [operatorName]: operand }
+  if (operator === undefined || operator === 'isNull') return { [operatorName]: operand }
   throw invalid(name, 'required', `needs ${field}.path in addition`)
-}
-
-function readJsonOperand(operator: Operator, name: string, query: TextValues): unknown {
-  const text = query[name] ?? ''
-  const { operand } = operatorOf(operator)
-  if (operand === 'list' || operand === 'values') return listItems(query, name).map(toScalar)
-  if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
-  if (operand === 'value') return toScalar(text)
-  if (operand !== 'flag') return text
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw invalid(name, 'type', 'must be true or false')
-}
-
-/** Reads `1` as a number, `true` as a boolean, `"1"` and everything else as text. */
-function toScalar(text: string): unknown {
-  const value = tryParseJson(text, parseJson)
-  return value === undefined || (typeof value === 'object' && value !== null) ? text : value
 }

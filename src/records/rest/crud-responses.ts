@@ -15,11 +15,11 @@ import { readZone } from '../aggregates/zone-offsets.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
-import { operatorOf, readOperator } from '../../sql/operators.js'
+import { readOperator } from '../../sql/operators.js'
+import { findAggregateValues, readFlag, readOperandText } from './operand-values.js'
 import type { Table } from '../model/table.js'
 import type { ClientRecords } from '../clients/client-records.js'
 import {
-  itemsOf,
   largestLimit,
   readCount,
   readOnce,
@@ -323,7 +323,7 @@ export function readAggregateQuery(table: Table, query: TextValues): AggregateQu
   return {
     where: readWhere(table, query, isOther),
     groupBy: groups.map((group) => readGroup(group, isTimed ? query.zone : undefined)),
-    count: readFlag('count', query.count),
+    count: query.count === undefined ? undefined : readFlag('count', query.count),
     functions: Object.fromEntries(
       aggregateFunctions.map((name) => [name, readNames(name, query[name]) ?? []]),
     ),
@@ -389,13 +389,6 @@ function namesOf(column: Column): string[] {
   return [column.property, ...aggregateFunctions.map((called) => nameOf(called, column))]
 }
 
-function readFlag(name: string, input: string | string[] | undefined): boolean | undefined {
-  const text = readOnce(name, input)
-  if (text === undefined) return undefined
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw invalid(name, 'type', 'must be true or false')
-}
-
 /** `having.sumPrice.gte=100` */
 function readHaving(table: Table, query: TextValues): Record<string, unknown> | undefined {
   // Clients choose the names. On a plain object, a name could reach the prototype.
@@ -405,46 +398,13 @@ function readHaving(table: Table, query: TextValues): Record<string, unknown> | 
     const [, aggregate = '', operator = 'eq', ...more] = name.split('.')
     if (more.length > 0) throw invalid(name, 'unknown', 'is not a comparison')
     const tests = (having[aggregate] ??= Object.create(null) as Record<string, unknown>)
-    tests[operator] = readTest({ table, aggregate, operator, name }, query[name] ?? '')
+    const values = findAggregateValues(table, aggregate)
+    const knownOperator = readOperator(operator)
+    // An unknown aggregate or comparison is refused where `having` is read.
+    tests[operator] =
+      values === undefined || knownOperator === undefined
+        ? query[name]
+        : readOperandText(values, knownOperator, name, query)
   }
   return Object.keys(having).length === 0 ? undefined : having
-}
-
-interface HavingParameter {
-  readonly table: Table
-  readonly aggregate: string
-  readonly operator: string
-  /** The name of the parameter. */
-  readonly name: string
-}
-
-function readTest(
-  { table, aggregate, operator, name }: HavingParameter,
-  text: string | string[],
-): unknown {
-  const knownOperator = readOperator(operator)
-  const operand = knownOperator === undefined ? 'value' : operatorOf(knownOperator).operand
-  if (operand === 'list' || operand === 'values')
-    return itemsOf(text).map((item) => readOperand(table, aggregate, item, name))
-  const single = readOnce(name, text) ?? ''
-  if (operand === 'flag') return readFlag(name, single)
-  if (operand === 'pattern' || operand === 'part') return single
-  return readOperand(table, aggregate, single, name)
-}
-
-function readOperand(table: Table, aggregate: string, text: string, name: string): unknown {
-  const found = table.columns.find(
-    (column) => !column.field.hidden && namesOf(column).includes(aggregate),
-  )
-  const isValue = found !== undefined && /^(min|max)/.test(aggregate)
-  if (isValue) {
-    const value = found.field.entry.fromText(text)
-    if (value === undefined) throw invalid(name, 'type', `must be ${found.field.entry.label}`)
-    return value
-  }
-  const storage = found?.storage
-  if (storage === 'decimal' || (storage === 'wide' && aggregate.startsWith('sum'))) return text
-  const number = /^-?\d{1,300}(\.\d{1,300})?$/.test(text) ? Number(text) : NaN
-  if (!Number.isNaN(number)) return number
-  throw invalid(name, 'type', 'must be a number')
 }
