@@ -19,13 +19,8 @@ import {
   readRequestParts,
   toRequestParams,
   type RequestParts,
-  toEventItems,
-  notRun,
-  type Outcome,
-  hasRun,
-  toResultText,
-  findOutage,
-} from './exchange.js'
+} from './request-parts.js'
+import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { liveEvents, resultEvents } from '../live/live-format.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
 import type { DefaultAccess } from './executor.js'

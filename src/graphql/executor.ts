@@ -13,15 +13,9 @@ import {
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { checkAccess, type AccessResult } from '../records/rights/caller.js'
-import {
-  callerOf,
-  writingOf,
-  graphqlEvents,
-  type GraphqlEvent,
-  notRun,
-  type Outcome,
-  type Variables,
-} from './exchange.js'
+import { callerOf, writingOf } from './operation-caller.js'
+import { graphqlEvents, type GraphqlEvent, notRun, type Outcome } from './outcome.js'
+import type { VariableValues } from './variables.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
@@ -118,7 +112,7 @@ export class Executor {
    */
   run(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
     access: DefaultAccess,
     isLive = false,
@@ -130,7 +124,7 @@ export class Executor {
   }
 
   /** Whether every root field has a plan, so that the operation only reads records, by the rules of their policies. */
-  isPlanned(operation: Operation, variables: Variables): boolean {
+  isPlanned(operation: Operation, variables: VariableValues): boolean {
     if (!operation.canPlan) return false
     const coerced = this.#coerce(operation, variables)
     return (
@@ -141,7 +135,7 @@ export class Executor {
 
   #run(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
     access: DefaultAccess,
   ): MaybePromise<Outcome> {
@@ -153,7 +147,7 @@ export class Executor {
   /** Opens a subscription. @returns an iterator of outcomes, or one outcome with errors */
   subscribe(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
     access: DefaultAccess,
   ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
@@ -185,7 +179,7 @@ export class Executor {
 
   async #subscribe(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
     access: DefaultAccess,
   ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
@@ -257,7 +251,7 @@ export class Executor {
 
   #runAdmitted(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
   ): MaybePromise<Outcome> {
     if (!operation.canPlan && !operation.costVaries && !operation.hasVariables) {
@@ -287,7 +281,7 @@ export class Executor {
 
   #runResolvers(
     operation: Operation,
-    variables: Variables,
+    variables: VariableValues,
     context: unknown,
   ): MaybePromise<Outcome> {
     return this.#runWithinRequestTime(operation, context, () =>
@@ -307,7 +301,10 @@ export class Executor {
   }
 
   /** Converts variables to the values of their types, and checks the cost of the operation with them. */
-  #coerce(operation: Operation, input: Variables): { readonly variables: Variables } | Outcome {
+  #coerce(
+    operation: Operation,
+    input: VariableValues,
+  ): { readonly variables: VariableValues } | Outcome {
     if (!operation.hasVariables) return this.#checkCost(operation, noVariables)
     const excess = findExcessValues(input, this.#limits)
     if (excess !== undefined) return notRun([excess])
@@ -330,19 +327,27 @@ export class Executor {
 
   #checkCost(
     operation: Operation,
-    coerced: { readonly variables: Variables },
-  ): { readonly variables: Variables } | Outcome {
+    coerced: { readonly variables: VariableValues },
+  ): { readonly variables: VariableValues } | Outcome {
     if (!operation.costVaries) return coerced
     const excess = excessCost(operation.cost(coerced.variables), this.#limits)
     return excess === undefined ? coerced : notRun([excess])
   }
 
-  #executeAll(operation: Operation, variables: Variables, context: unknown): MaybePromise<Outcome> {
+  #executeAll(
+    operation: Operation,
+    variables: VariableValues,
+    context: unknown,
+  ): MaybePromise<Outcome> {
     const result = graphqlLibrary().execute(this.#executionInput(operation, variables, context))
     return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
   }
 
-  #executionInput(operation: Operation, variables: Variables, context: unknown): ExecutionArgs {
+  #executionInput(
+    operation: Operation,
+    variables: VariableValues,
+    context: unknown,
+  ): ExecutionArgs {
     return {
       schema: this.built.schema,
       document: operation.document,
@@ -356,7 +361,7 @@ export class Executor {
 
 const noNames: ReadonlySet<string> = new Set()
 
-const noVariables: { readonly variables: Variables } = Object.freeze({
+const noVariables: { readonly variables: VariableValues } = Object.freeze({
   variables: Object.freeze({}),
 })
 
@@ -382,8 +387,8 @@ function selectsMore(selected: FieldGroups, key: string): boolean {
 }
 
 function isVariables(
-  coerced: { readonly variables: Variables } | Outcome,
-): coerced is { readonly variables: Variables } {
+  coerced: { readonly variables: VariableValues } | Outcome,
+): coerced is { readonly variables: VariableValues } {
   return 'variables' in coerced
 }
 

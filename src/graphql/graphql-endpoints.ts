@@ -14,7 +14,7 @@ import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { Refusal } from './operations.js'
-import { readRequestParts } from './exchange.js'
+import { readRequestParts } from './request-parts.js'
 import { pageFolder, pageFile } from '../http/page-files.js'
 
 export interface GraphqlEndpoint {

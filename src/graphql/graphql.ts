@@ -18,15 +18,9 @@ import { LiveQueries } from '../live/live-queries.js'
 import { defaultLive } from '../live/live.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import {
-  requestOf,
-  createReplicaPolicy,
-  readRequestParts,
-  notRun,
-  type Outcome,
-  toResult,
-  type GraphQLResult,
-} from './exchange.js'
+import { requestOf, createReplicaPolicy } from './operation-caller.js'
+import { readRequestParts } from './request-parts.js'
+import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { buildSchema } from './build-schema.js'
 import {
   readDocuments,

@@ -6,14 +6,9 @@
 import { graphqlLibrary } from './library.js'
 import { liveDirective } from './build-schema.js'
 import type { Operation } from './operations.js'
-import {
-  type Variables,
-  type Outcome,
-  hasRun,
-  toResultText,
-  findOutage,
-  callerOf,
-} from './exchange.js'
+import type { VariableValues } from './variables.js'
+import { type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
+import { callerOf } from './operation-caller.js'
 import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import { resultForm, completeResultForm } from '../live/live-format.js'
@@ -32,7 +27,10 @@ interface LiveQueryOptions {
 }
 
 /** @returns undefined for operations that are not live */
-export function readLive({ node }: Operation, variables: Variables): LiveQueryOptions | undefined {
+export function readLive(
+  { node }: Operation,
+  variables: VariableValues,
+): LiveQueryOptions | undefined {
   const liveNode = node.directives?.find(({ name }) => name.value === 'live')
   if (liveNode === undefined) return undefined
   const { getDirectiveValues } = graphqlLibrary()
@@ -41,7 +39,7 @@ export function readLive({ node }: Operation, variables: Variables): LiveQueryOp
 }
 
 /** The boolean variables. With any other value as an argument of `@live`, the operation is rejected anyway. */
-function booleansOf(variables: Variables): Record<string, unknown> {
+function booleansOf(variables: VariableValues): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(variables).filter(([, value]) => typeof value === 'boolean'),
   )
@@ -51,7 +49,7 @@ export interface LiveOperation {
   readonly operation: Operation
   /** The text of the document. */
   readonly text: string
-  readonly variables: Variables
+  readonly variables: VariableValues
   /** The context of resolvers: `{ request, user }`. */
   readonly context: unknown
   readonly access: DefaultAccess

@@ -13,7 +13,8 @@ import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operations.js'
-import type { Outcome, Variables } from './exchange.js'
+import type { Outcome } from './outcome.js'
+import type { VariableValues } from './variables.js'
 import {
   isBatchable,
   isUnplannable,
@@ -58,9 +59,9 @@ export interface RunInput {
   readonly schema: GraphQLSchema
   readonly operation: Operation
   /** As the client sent them, for graphql-js. */
-  readonly rawVariables: Variables
+  readonly rawVariables: VariableValues
   /** Converted to the values of their types, for plans. */
-  readonly variables: Variables
+  readonly variables: VariableValues
   readonly context: unknown
   /** Reports a mistake of the planner. @returns true to run the field by graphql-js, false to let it fail */
   readonly onPlanningFailure: (failure: PlanningFailure, operation: Operation) => boolean

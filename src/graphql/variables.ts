@@ -12,7 +12,6 @@ import type {
   VariableDefinitionNode,
 } from 'graphql'
 import { type GraphqlLimits, longestName, overLimit } from './limits.js'
-import type { Variables } from './exchange.js'
 import { graphqlLibrary } from './library.js'
 
 /** The maximum number of reported errors. */
@@ -49,7 +48,7 @@ const valuesPerObject = 10
 
 /** The error of variables with too many values or a key that is too long. Stops counting at the limit. */
 export function findExcessValues(
-  input: Variables,
+  input: VariableValues,
   { values }: GraphqlLimits,
 ): GraphQLError | undefined {
   let remaining = values
@@ -70,10 +69,11 @@ export function findExcessValues(
   return undefined
 }
 
-type Values = Readonly<Record<string, unknown>>
+/** Values by the name of the variable. */
+export type VariableValues = Readonly<Record<string, unknown>>
 
 /** @returns `undefined` for invalid or unusual values, which graphql-js must read */
-export type VariableReader = (input: Values) => Values | undefined
+export type VariableReader = (input: VariableValues) => VariableValues | undefined
 
 /** Throws for values that it cannot read. */
 type Reader = (value: unknown) => unknown
@@ -185,7 +185,7 @@ class ReaderCompiler {
       for (const name of Object.keys(value as object)) if (!names.has(name)) fail()
       const values: Record<string, unknown> = {}
       for (const { name, read, defaultValue: standard, isRequired } of fields) {
-        const input = (value as Values)[name]
+        const input = (value as VariableValues)[name]
         if (input !== undefined) values[name] = read(input)
         else if (standard !== undefined) values[name] = standard
         else if (isRequired) fail()

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { GraphQL, HttpError } from 'filigree'
 import type { BuiltSchema } from '../../src/graphql/build-schema.js'
 import { defaultAccess, Executor } from '../../src/graphql/executor.js'
-import type { Outcome } from '../../src/graphql/exchange.js'
+import type { Outcome } from '../../src/graphql/outcome.js'
 import { defaultGraphqlLimits } from '../../src/graphql/limits.js'
 import { Refusal } from '../../src/graphql/operations.js'
 import {

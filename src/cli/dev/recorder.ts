@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { JobEvent, WatchedWork } from '../../core/diagnostics.js'
-import type { GraphqlEvent } from '../../graphql/exchange.js'
+import type { GraphqlEvent } from '../../graphql/outcome.js'
 import type { Claims, HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-observers.js'
 import type { StatementEvent } from '../../records/statement-tracking.js'

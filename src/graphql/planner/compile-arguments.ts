@@ -5,17 +5,17 @@
 import type { FieldNode, GraphQLArgument, GraphQLField, GraphQLInputType, ValueNode } from 'graphql'
 import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
-import type { Variables } from '../exchange.js'
+import type { VariableValues } from '../variables.js'
 
 /** The arguments of a field: constant, or dependent on variables. */
 export interface ArgumentSource {
   readonly constant: Arguments | undefined
   /** @throws {GraphQLError} if the values of variables are invalid */
-  readonly read: (variables: Variables) => Arguments
+  readonly read: (variables: VariableValues) => Arguments
 }
 
 /** Adds an argument to `values`. @returns false if graphql-js must read the arguments */
-type PutArgument = (values: Record<string, unknown>, variables: Variables) => boolean
+type PutArgument = (values: Record<string, unknown>, variables: VariableValues) => boolean
 
 export function compileArguments(
   field: GraphQLField<unknown, unknown>,
@@ -30,7 +30,7 @@ export function compileArguments(
   const steps = field.args.flatMap((argument) =>
     compileStep(argument, valueNodes.get(argument.name)),
   )
-  const read = (variables: Variables): Arguments => {
+  const read = (variables: VariableValues): Arguments => {
     const values: Record<string, unknown> = {}
     for (const step of steps) {
       if (!step(values, variables)) return getArgumentValues(field, node, variables)
@@ -68,7 +68,7 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): P
 }
 
 /** @returns `undefined` for an invalid value */
-type LiteralReader = (variables: Variables) => unknown
+type LiteralReader = (variables: VariableValues) => unknown
 
 /**
  * Compiles a reader for a literal that contains variables, with the result of `valueFromAST`. Constant parts are read
@@ -122,7 +122,7 @@ function compileVariable(name: string, isRequired: boolean): LiteralReader {
 }
 
 /** A variable may have the name of a property of `Object.prototype`. */
-function variableValue(variables: Variables, name: string): unknown {
+function variableValue(variables: VariableValues, name: string): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined
 }
 

@@ -9,7 +9,8 @@ import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsImmediately, isPendingAccess, type Caller } from '../../records/rights/caller.js'
-import { callerOf, writingOf, type Variables } from '../exchange.js'
+import { callerOf, writingOf } from '../operation-caller.js'
+import type { VariableValues } from '../variables.js'
 import type { Arguments } from '../declarations.js'
 import {
   isRefusal,
@@ -107,7 +108,7 @@ export class Preparation {
   }
 
   /** Reads the arguments of all selected relations. Resolvers report invalid ones, once for each row. */
-  relationQueries(variables: Variables, reader: QueryReader): RelationQueries | Unplannable {
+  relationQueries(variables: VariableValues, reader: QueryReader): RelationQueries | Unplannable {
     try {
       return this.#readRelationQueries(variables, reader)
     } catch (error) {
@@ -117,7 +118,7 @@ export class Preparation {
   }
 
   /** @throws {GraphQLError | HttpError} for arguments of the client */
-  #readRelationQueries(variables: Variables, reader: QueryReader): RelationQueries {
+  #readRelationQueries(variables: VariableValues, reader: QueryReader): RelationQueries {
     const { relations } = this.#compiler
     const lists: RelationQueries['lists'][number][] = []
     const rows: RelationQueries['rows'][number][] = []
@@ -165,7 +166,7 @@ export class PlannedQuery implements RootPlan {
     this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
   }
 
-  run(context: unknown, variables: Variables): MaybePromise<string | Unplannable> {
+  run(context: unknown, variables: VariableValues): MaybePromise<string | Unplannable> {
     const caller = callerOf(context)
     if (!this.#preparation.admits(caller)) return needsResolverAccess
     const database = this.#services.database()
@@ -190,7 +191,7 @@ export class PlannedQuery implements RootPlan {
   #prepare(
     database: Database,
     caller: Caller,
-    variables: Variables,
+    variables: VariableValues,
   ): Prepared | Unplannable | undefined {
     const { context } = database
     const ready = this.#ready.get(context)
@@ -241,7 +242,7 @@ export class PlannedMutation implements BatchablePlan {
     this.#fromRecord = parts.object && compileWriter(parts.object.entries)
   }
 
-  run(context: unknown, variables: Variables): MaybePromise<string | Unplannable> {
+  run(context: unknown, variables: VariableValues): MaybePromise<string | Unplannable> {
     const { model, args, kind, preparation, services } = this.#parts
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return needsResolverAccess
@@ -265,7 +266,7 @@ export class PlannedMutation implements BatchablePlan {
     return services.database().pipelinedWrites.open(writingOf(callerOf(context)))
   }
 
-  prepare(context: unknown, variables: Variables): (() => MaybePromise<string>) | undefined {
+  prepare(context: unknown, variables: VariableValues): (() => MaybePromise<string>) | undefined {
     const { model, args, kind, preparation, services } = this.#parts
     const toText = this.#fromRecord
     const caller = callerOf(context)
@@ -282,7 +283,7 @@ export class PlannedMutation implements BatchablePlan {
 
   #prepareResult(
     context: unknown,
-    variables: Variables,
+    variables: VariableValues,
   ): ((record: Instance) => MaybePromise<string>) | Unplannable {
     if (this.#fromRecord !== undefined) return this.#fromRecord
     const { model, object, preparation, services } = this.#parts

@@ -16,7 +16,7 @@ import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import { callerOf } from '../exchange.js'
+import { callerOf } from '../operation-caller.js'
 import {
   type Arguments,
   type ArgumentDeclaration,
@@ -39,7 +39,7 @@ import { outputOf, type RecordServices } from './resolve-records.js'
 import { QueryReader } from './query-reader.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
-import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
+import { declareFilter } from './declare-inputs.js'
 import type { Column } from '../../engines/contract/table.js'
 
 interface AggregateRequest {
@@ -263,14 +263,8 @@ const meanings: Readonly<Record<AggregateFunction, string>> = {
 export function declareAggregateTest(): [string, TypeDeclaration][] {
   const description =
     'A number, or a value of the type of the field, such as a string for decimals.'
-  const declare = (compares: 'order' | 'text', description: string): TypeDeclaration => {
-    const fields: Record<string, ArgumentDeclaration> = {}
-    for (const operator of operatorsFor(compares)) {
-      const { operand, meaning } = operatorOf(operator)
-      fields[operator] = { type: operandTypes[operand], description: meaning }
-    }
-    return { kind: 'input', fields, description }
-  }
+  const declare = (compares: 'order' | 'text', about: string): TypeDeclaration =>
+    declareFilter('AggregateOperand', compares, about)
   return [
     ['AggregateTest', declare('order', 'Compares an aggregate with values.')],
     [
@@ -280,16 +274,6 @@ export function declareAggregateTest(): [string, TypeDeclaration][] {
     ['AggregateOperand', { kind: 'scalar', description }],
     ['TimeUnit', timeUnit],
   ]
-}
-
-const operandTypes: Readonly<Record<OperandKind, string>> = {
-  value: 'AggregateOperand',
-  item: 'AggregateOperand',
-  list: '[AggregateOperand]',
-  values: '[AggregateOperand!]',
-  pattern: 'String',
-  part: 'String',
-  flag: 'Boolean',
 }
 
 function declareRow(

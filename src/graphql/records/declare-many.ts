@@ -21,7 +21,7 @@ import {
 } from '../../records/statements/write-tree.js'
 import { keyName, readInput, resultExtensions } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
-import { callerOf } from '../exchange.js'
+import { callerOf } from '../operation-caller.js'
 import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { declareInput } from './declare-types.js'
 import { pluralOf } from './names.js'

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import { callerOf } from '../exchange.js'
+import { callerOf } from '../operation-caller.js'
 import {
   type Arguments,
   type FieldDeclaration,

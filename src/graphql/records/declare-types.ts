@@ -21,7 +21,7 @@ import {
   reportFieldsRead,
   type FieldsRead,
 } from '../../records/rights/method-access.js'
-import { callerOf } from '../exchange.js'
+import { callerOf } from '../operation-caller.js'
 import { nodeName } from './declare-node.js'
 import {
   hasInput,

@@ -1,0 +1,170 @@
+/**
+ * The parts of a GraphQL request: the document or its id, the name of the operation, the variables, and the accepted media
+ * types. Source: GraphQL over HTTP, "Media types".
+ */
+import type { RequestParams } from 'graphql-http'
+import { isMap } from '../core/json.js'
+import { HttpError } from '../errors/http-error.js'
+import { requestValue } from '../http/request.js'
+import { readMediaRanges } from '../http/accept.js'
+import type { RouteInfo } from '../routing/route.js'
+import type { PersistedDocuments } from './documents.js'
+import { graphqlCodes } from './errors.js'
+
+/** The operation of a GraphQL request, for custom decorators on root fields. */
+export interface RequestedOperation {
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  /** The document, also if the request contains only its id or hash. */
+  readonly text: string
+  /** The `operationName` of the request. */
+  readonly name: string | undefined
+  readonly variables: Readonly<Record<string, unknown>>
+  /** One entry for each selected root field and alias; undefined if the field has no decorators. */
+  readonly roots: readonly (RouteInfo | undefined)[]
+}
+
+/** The operation of a request. Set if at least one of its root fields has a decorator. Not set for invalid requests. */
+export const requestedOperation = requestValue<RequestedOperation>('GraphQL operation')
+
+/** The parts of a valid request. */
+export interface RequestParts {
+  readonly query: string
+  readonly variables: Readonly<Record<string, unknown>>
+  readonly operationName: string | undefined
+}
+
+/**
+ * Reads a parsed body. Unknown keys are ignored, as GraphQL over HTTP requires.
+ *
+ * @throws {HttpError} 400 `BAD_REQUEST`, `PERSISTED_DOCUMENT_NOT_FOUND` or `PERSISTED_QUERY_NOT_FOUND`
+ */
+export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
+  if (Array.isArray(body))
+    throw malformed('Lists of operations are not supported. Send one operation as an object.')
+  if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
+  const { variables, operationName, extensions } = body
+  if (isPresent(variables) && !isMap(variables)) throw malformed('variables must be an object.')
+  if (isPresent(extensions) && !isMap(extensions)) throw malformed('extensions must be an object.')
+  if (isPresent(operationName) && typeof operationName !== 'string') {
+    throw malformed('operationName must be a string.')
+  }
+  return {
+    query: readQuery(body, documents),
+    variables: isMap(variables) ? variables : {},
+    operationName: typeof operationName === 'string' ? operationName : undefined,
+  }
+}
+
+/** Converts the parts to the parameters of graphql-http. */
+export function toRequestParams({ query, variables, operationName }: RequestParts): RequestParams {
+  return { query, variables: { ...variables }, operationName }
+}
+
+function readQuery(body: Readonly<Record<string, unknown>>, documents: PersistedDocuments): string {
+  const { query } = body
+  const hash = hashOf(body)
+  if (isPresent(query)) {
+    if (typeof query !== 'string') throw malformed('query must be a string.')
+    if (documents.only && !documents.has(query)) {
+      throw unknownDocument('Only persisted documents are run. Send documentId.')
+    }
+    if (hash !== undefined) documents.automatic?.store(hash, query)
+    return query
+  }
+  const { documentId } = body
+  const id = typeof documentId === 'string' ? documentId : hash
+  if (id === undefined) throw malformed('query is missing.')
+  const text = documents.find(id)
+  if (text !== undefined) return text
+  if (id !== hash || documents.automatic === undefined) {
+    throw unknownDocument('There is no persisted document with this id.')
+  }
+  const sent = documents.automatic.find(hash)
+  if (sent !== undefined) return sent
+  // Clients of Apollo compare this message, and then send the text.
+  throw new HttpError(400, 'PersistedQueryNotFound', { code: graphqlCodes.unknownHash })
+}
+
+/** The hash of automatic persisted queries, where clients of Apollo send it. */
+function hashOf({ extensions }: Readonly<Record<string, unknown>>): string | undefined {
+  const persisted = isMap(extensions) ? extensions.persistedQuery : undefined
+  const hash = isMap(persisted) ? persisted.sha256Hash : undefined
+  return typeof hash === 'string' ? hash : undefined
+}
+
+function malformed(message: string): HttpError {
+  return new HttpError(400, message, { code: graphqlCodes.request })
+}
+
+function unknownDocument(message: string): HttpError {
+  return new HttpError(400, message, { code: graphqlCodes.persisted })
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** The media types that a client accepts. */
+export interface AcceptedMedia {
+  /** The type of a single result: `json` is `application/json`, `response` is `application/graphql-response+json`. */
+  readonly result: 'json' | 'response' | undefined
+  /** Whether the client accepts `text/event-stream`, which subscriptions and live queries need. */
+  readonly stream: boolean
+}
+
+/** The values of `Content-Type`. */
+export const resultTypes = {
+  json: 'application/json; charset=utf-8',
+  response: 'application/graphql-response+json; charset=utf-8',
+} as const
+
+const anyMedia: AcceptedMedia = Object.freeze({ result: 'json', stream: false })
+const json: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*'])
+
+/** Results by header. Clients send few different headers, each very often. */
+const cachedMedia = new Map<string, AcceptedMedia>()
+const maxCachedMedia = 100
+
+/**
+ * Reads `Accept`. `application/graphql-response+json` wins if its weight is at least the weight of JSON.
+ *
+ * @param accept `undefined` accepts every type
+ */
+export function acceptedMedia(accept: string | undefined): AcceptedMedia {
+  if (accept === undefined || accept === '*/*') return anyMedia
+  const cached = cachedMedia.get(accept)
+  if (cached !== undefined) return cached
+  const media = readAccept(accept)
+  if (cachedMedia.size < maxCachedMedia) cachedMedia.set(accept, media)
+  return media
+}
+
+function readAccept(accept: string): AcceptedMedia {
+  const weights = { json: 0, response: 0, stream: 0 }
+  for (const { type, parameters } of readMediaRanges(accept)) {
+    const kind = kindOf(type)
+    if (kind !== undefined && acceptsUtf8(parameters)) {
+      weights[kind] = Math.max(weights[kind], readWeight(parameters))
+    }
+  }
+  const prefersResponse = weights.response > 0 && weights.response >= weights.json
+  const result = prefersResponse ? 'response' : weights.json > 0 ? 'json' : undefined
+  return Object.freeze({ result, stream: weights.stream > 0 })
+}
+
+function kindOf(type: string): 'json' | 'response' | 'stream' | undefined {
+  if (type === 'application/graphql-response+json') return 'response'
+  if (type === 'text/event-stream') return 'stream'
+  return json.has(type) ? 'json' : undefined
+}
+
+function acceptsUtf8(parameters: readonly string[]): boolean {
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+}
+
+function readWeight(parameters: readonly string[]): number {
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+  if (weight === undefined) return 1
+  return /^(?:0(?:\.\d*)?|1(?:\.0*)?)$/.test(weight) ? Number(weight) : 0
+}
