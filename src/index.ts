@@ -48,7 +48,7 @@ export { Controller, type ControllerOptions } from './routing/decorators.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/decorators.js'
 
 export type { RouteInfo, RouteMetadata } from './routing/route.js'
-export { entityTag, matchesEntityTag } from './http/response-head.js'
+export { entityTag, matchesEntityTag } from './http/entity-tag.js'
 export { acceptsEventStream } from './http/accept.js'
 export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
 export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'

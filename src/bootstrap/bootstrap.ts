@@ -9,6 +9,7 @@ import type { Gate } from '../auth/gate.js'
 import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
 import { ErrorPages } from '../http/error-page.js'
+import { HeaderList } from '../http/header-list.js'
 import { Clock, Expiries } from '../core/time.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import { portSuffix } from '../http/cookies.js'
@@ -152,7 +153,7 @@ async function start(
   const listener = await listen({
     settings,
     dispatcher,
-    errorHeaders: cors.fixed ?? [],
+    errorHeaders: cors.fixed ?? new HeaderList(),
     log: plan.log,
     upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
     take: attached?.take,

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { Log } from '../core/log.js'
 import type { OtherProcesses } from '../engines/contract/engine.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { HeaderList } from '../http/header-list.js'
 import type { Bounds } from '../http/limits.js'
 import { type PortHandover, createNodeServer, type Times } from '../http/server.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
@@ -21,8 +22,8 @@ export interface Listener {
 interface ListenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
-  /** Headers of responses to malformed requests: names and values alternate. */
-  readonly errorHeaders: readonly string[]
+  /** Headers of responses to malformed requests. */
+  readonly errorHeaders: HeaderList
   readonly log: Log
   /** Handles connections that request another protocol. */
   readonly upgrade?: UpgradeHandler | undefined

@@ -6,6 +6,7 @@ import { accessRule } from '../auth/access.js'
 import { readHandlerAccess } from '../auth/decorators.js'
 import type { Clock } from '../core/time.js'
 import type { Problems } from '../errors/problems.js'
+import { HeaderList } from '../http/header-list.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
@@ -139,10 +140,11 @@ function readGroups(route: Route, problems: Problems): readonly string[] | undef
 function headersOf(
   { controller, member, version }: Route,
   versions: ResolvedVersions,
-): readonly string[] | undefined {
+): HeaderList | undefined {
   const varies = version === undefined ? undefined : variesBy(versions)
   const ends = docMetadata(controller, member).deprecation
-  return varies === undefined ? ends : [...(ends ?? []), 'Vary', varies]
+  if (varies === undefined && ends === undefined) return undefined
+  return HeaderList.from({ ...ends, ...(varies === undefined ? {} : { Vary: varies }) })
 }
 
 function refuseDuplicate(

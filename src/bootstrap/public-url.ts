@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problems } from '../errors/problems.js'
-import { prefixLocation } from '../http/response-head.js'
+import { withBasePath } from '../http/response-head.js'
 
 /**
  * The application's public address: `static inject = [PublicUrl]`, `publicUrl.to('/reset?token=…')`. In production it
@@ -50,9 +50,7 @@ export class PublicUrl {
       throw new TypeError(
         `PublicUrl.to: ${JSON.stringify(path)} is not a path of this application. Start it with one slash: '/reset?token=…'.`,
       )
-    const list = ['Location', path]
-    prefixLocation(list, this.#basePath)
-    return `${this.href}${list[1] ?? path}`
+    return this.href + withBasePath(path, this.#basePath)
   }
 }
 

@@ -7,7 +7,7 @@ import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { withoutTracking } from '../http/caller-access.js'
-import { entityTag, matchesEntityTag } from '../http/response-head.js'
+import { entityTag, matchesEntityTag } from '../http/entity-tag.js'
 import { events, selfEndingEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -160,7 +160,7 @@ export function malformedReply({ status, message, code, headers = {} }: HttpErro
     errors: [{ message, extensions: { code } }],
   })
   const response = textReply(text, status, resultTypes.json)
-  for (const [name, value] of Object.entries(headers)) response.headers.push(name, value)
+  for (const [name, value] of Object.entries(headers)) response.headers.add(name, value)
   return response
 }
 
@@ -268,7 +268,7 @@ function entryOptions(graphql: GraphQL, { request }: Exchange, { errors }: Outco
 function textReply(text: string, status: number, type: string): Reply {
   const response = reply(text, status)
   response.mediaType = type
-  response.headers.push('Vary', 'Accept')
+  response.headers.add('Vary', 'Accept')
   return response
 }
 
@@ -283,7 +283,7 @@ function outageReply(
   const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
-  for (const [name, value] of Object.entries(headers)) response.headers.push(name, value)
+  for (const [name, value] of Object.entries(headers)) response.headers.add(name, value)
   return response
 }
 
@@ -299,7 +299,7 @@ function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply 
   const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":"${error}",${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
-  if (isAnonymous) response.headers.push('WWW-Authenticate', 'Bearer')
+  if (isAnonymous) response.headers.add('WWW-Authenticate', 'Bearer')
   return response
 }
 
@@ -318,7 +318,7 @@ function mutationByGet(graphql: GraphQL, { request }: Exchange): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
   logRefusal(graphql, request, 405, message)
   const response = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
-  response.headers.push('Allow', 'POST')
+  response.headers.add('Allow', 'POST')
   return response
 }
 
@@ -345,7 +345,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
     withoutTracking(request, () => request.auth) !== undefined
   if (isPrivate || outcome.errors !== undefined) {
     const response = textReply(text, status, type)
-    response.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
+    response.headers.add('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
     return response
   }
   const etag = entityTag(text)
@@ -353,8 +353,9 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
   const response: Reply = isUnchanged ? reply(null, 304) : reply(text, status)
   if (!isUnchanged) response.mediaType = type
   // The stored response depends on Accept and on its entity tag.
-  response.headers.push('Vary', 'Accept', 'ETag', etag)
-  response.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
+  response.headers.add('Vary', 'Accept')
+  response.headers.add('ETag', etag)
+  response.headers.add('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
   return response
 }
 

@@ -192,7 +192,8 @@ export function toTokenCookie(request: ServerRequest, token: string | undefined)
 export function clearTokenCookie(request: ServerRequest): void {
   if (!request.byCookie) return
   const cookie = toTokenCookie(request, undefined)
-  if (request.responseHeaders?.includes(cookie) !== true) request.addHeader('Set-Cookie', cookie)
+  const isCleared = request.responseHeaders?.flat.includes(cookie) === true
+  if (!isCleared) request.addHeader('Set-Cookie', cookie)
 }
 
 /** The token is not verified here, because only the cookie's own expiry depends on it. */

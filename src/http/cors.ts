@@ -2,7 +2,8 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import type { ServerRequest } from './server-request.js'
+import { HeaderList } from './header-list.js'
+import type { Incoming } from './node-messages.js'
 
 export interface CorsOptions {
   /**
@@ -31,7 +32,12 @@ export interface CorsHeaders {
   readonly allowedHeaders?: readonly string[]
 }
 
-/** All lists are names and values in turn, and are never changed. */
+/** A request by its head. */
+interface Requested {
+  readonly incoming: Pick<Incoming, 'headers'>
+}
+
+/** Its lists are never changed. */
 export interface Cors {
   /** If false, responses have no CORS headers, and preflight requests are ordinary OPTIONS requests. */
   readonly isOn: boolean
@@ -39,22 +45,25 @@ export interface Cors {
    * The headers of every response, if they do not depend on the request, so that they can be prepared; otherwise
    * undefined.
    */
-  readonly fixed: readonly string[] | undefined
+  readonly fixed: HeaderList | undefined
   /** The headers of the response to this request. */
-  headersFor(request: ServerRequest): readonly string[]
+  headersFor(request: Requested): HeaderList
   /** The headers of the response to this preflight request, including `headersFor`. */
-  preflightHeaders(request: ServerRequest): readonly string[]
+  preflightHeaders(request: Requested): HeaderList
   /** Names the framework's own headers that this response has, so that scripts may read them. Changes the list. */
-  expose(head: string[]): void
+  expose(headers: HeaderList): void
   /** True if the request comes from an origin whose pages may sign in by cookie. */
-  allowsCredentials(request: ServerRequest): boolean
+  allowsCredentials(request: Requested): boolean
 }
 
 const methods = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
 const allowed = ['Origin', 'X-Requested-With', 'Content-Type', 'Accept', 'Authorization']
 const exposed = ['FreshToken']
 const day = 86_400
-const exposeHeader = 'Access-Control-Expose-Headers'
+const [allowHeader, exposeHeader] = [
+  'Access-Control-Allow-Headers',
+  'Access-Control-Expose-Headers',
+]
 
 /** Response headers of the framework. Each is exposed only if a response has it. */
 const responseNames = [
@@ -85,11 +94,13 @@ export function createCors(
     : createListedCors(origins, options, added, expose)
 }
 
+const noHeaders = new HeaderList()
+
 const noCors: Cors = Object.freeze({
   isOn: false,
-  fixed: Object.freeze([]),
-  headersFor: () => [],
-  preflightHeaders: () => [],
+  fixed: noHeaders,
+  headersFor: () => noHeaders,
+  preflightHeaders: () => noHeaders,
   expose: () => undefined,
   allowsCredentials: () => false,
 })
@@ -101,37 +112,23 @@ function createExpose(options: CorsOptions, added: readonly CorsHeaders[]): Cors
     if (exposedHeaders.some((one) => one.toLowerCase() === name.toLowerCase())) continue
     names.set(name, name).set(name.toLowerCase(), name)
   }
-  return (head) => {
-    let exposeIndex = -1
-    let found: string[] | undefined
-    for (let index = 0; index + 1 < head.length; index += 2) {
-      const header = head[index] ?? ''
-      if (header === exposeHeader) exposeIndex = index + 1
-      const name = names.get(header)
-      if (name !== undefined && found?.includes(name) !== true) (found ??= []).push(name)
-    }
-    if (found !== undefined && exposeIndex !== -1)
-      head[exposeIndex] = [head[exposeIndex], ...found].join(', ')
+  return (headers) => {
+    const found = headers.namesIn(names)
+    if (found !== undefined) headers.extendLast(exposeHeader, found.join(', '))
   }
 }
 
 /** The headers of a response after `Access-Control-Allow-Origin`. */
-function sharedHeaders(options: CorsOptions, more: readonly string[]): string[] {
-  return [
-    'Access-Control-Allow-Methods',
-    methods,
-    'Access-Control-Allow-Headers',
-    [...allowed, ...(options.allowedHeaders ?? []), ...more].join(', '),
-    exposeHeader,
-    [...exposed, ...(options.exposedHeaders ?? [])].join(', '),
-  ]
+function sharedHeaders(options: CorsOptions, more: readonly string[]): Record<string, string> {
+  return {
+    'Access-Control-Allow-Methods': methods,
+    [allowHeader]: [...allowed, ...(options.allowedHeaders ?? []), ...more].join(', '),
+    [exposeHeader]: [...exposed, ...(options.exposedHeaders ?? [])].join(', '),
+  }
 }
 
 /** Adds the requested headers that the framework reads. */
-function allowRequested(
-  headers: readonly string[],
-  { incoming }: ServerRequest,
-): readonly string[] {
+function allowRequested(headers: HeaderList, { incoming }: Requested): HeaderList {
   const requestedHeaders = incoming.headers['access-control-request-headers']
   if (requestedHeaders === undefined) return headers
   const requestedNames = new Set(
@@ -142,19 +139,20 @@ function allowRequested(
   )
   const more = requestNames.filter((name) => requestedNames.has(name.toLowerCase()))
   if (more.length === 0) return headers
-  const allowIndex = headers.indexOf('Access-Control-Allow-Headers') + 1
-  return headers.with(allowIndex, [headers[allowIndex], ...more].join(', '))
+  const extended = headers.copy()
+  extended.extendLast(allowHeader, more.join(', '))
+  return extended
 }
 
 /** The additional headers of a response to a preflight request. */
 function preflightParts(
   options: CorsOptions,
   added: readonly CorsHeaders[],
-): { readonly shared: readonly string[]; readonly age: readonly string[] } {
+): { readonly shared: Record<string, string>; readonly age: Record<string, string> } {
   const names = added.flatMap((one) => one.allowedHeaders ?? [])
   return {
     shared: sharedHeaders(options, [...new Set(names)]),
-    age: ['Access-Control-Max-Age', String(options.maxAge ?? day)],
+    age: { 'Access-Control-Max-Age': String(options.maxAge ?? day) },
   }
 }
 
@@ -163,15 +161,15 @@ function createOpenCors(
   added: readonly CorsHeaders[],
   expose: Cors['expose'],
 ): Cors {
-  const allowAll = ['Access-Control-Allow-Origin', '*']
+  const allowAll = { 'Access-Control-Allow-Origin': '*' }
   const { shared, age } = preflightParts(options, added)
-  const fixed = Object.freeze([...allowAll, ...sharedHeaders(options, [])])
-  const preflight = Object.freeze([...allowAll, ...shared, ...age])
+  const fixed = HeaderList.from({ ...allowAll, ...sharedHeaders(options, []) })
+  const preflight = HeaderList.from({ ...allowAll, ...shared, ...age })
   return Object.freeze({
     isOn: true,
     fixed,
     headersFor: () => fixed,
-    preflightHeaders: (request: ServerRequest) => allowRequested(preflight, request),
+    preflightHeaders: (request: Requested) => allowRequested(preflight, request),
     expose,
     allowsCredentials: () => false,
   })
@@ -185,32 +183,33 @@ function createListedCors(
   expose: Cors['expose'],
 ): Cors {
   const { shared, age } = preflightParts(options, added)
-  const vary = ['Vary', 'Origin']
-  const refused = Object.freeze([...sharedHeaders(options, []), ...vary])
-  const refusedPreflight = Object.freeze([...shared, ...vary, ...age])
-  const credentials =
-    options.credentials === true ? ['Access-Control-Allow-Credentials', 'true'] : []
-  const answers = new Map<string, readonly string[]>()
-  const preflights = new Map<string, readonly string[]>()
+  const refused = { ...sharedHeaders(options, []), Vary: 'Origin' }
+  const refusedPreflight = { ...shared, Vary: 'Origin', ...age }
+  const credentials: Record<string, string> =
+    options.credentials === true ? { 'Access-Control-Allow-Credentials': 'true' } : {}
+  const responses = new Map<string, HeaderList>()
+  const preflights = new Map<string, HeaderList>()
   for (const listed of origins) {
     const origin = toOrigin(listed)
-    const allowing = ['Access-Control-Allow-Origin', origin, ...credentials]
-    answers.set(origin, Object.freeze([...allowing, ...refused]))
-    preflights.set(origin, Object.freeze([...allowing, ...refusedPreflight]))
+    const allowing = { 'Access-Control-Allow-Origin': origin, ...credentials }
+    responses.set(origin, HeaderList.from({ ...allowing, ...refused }))
+    preflights.set(origin, HeaderList.from({ ...allowing, ...refusedPreflight }))
   }
+  const forOthers = HeaderList.from(refused)
+  const preflightForOthers = HeaderList.from(refusedPreflight)
   return Object.freeze({
     isOn: true,
     fixed: undefined,
-    headersFor: ({ incoming }: ServerRequest) =>
-      answers.get(incoming.headers.origin ?? '') ?? refused,
-    preflightHeaders: (request: ServerRequest) =>
+    headersFor: ({ incoming }: Requested) =>
+      responses.get(incoming.headers.origin ?? '') ?? forOthers,
+    preflightHeaders: (request: Requested) =>
       allowRequested(
-        preflights.get(request.incoming.headers.origin ?? '') ?? refusedPreflight,
+        preflights.get(request.incoming.headers.origin ?? '') ?? preflightForOthers,
         request,
       ),
     expose,
-    allowsCredentials: ({ incoming }: ServerRequest) =>
-      options.credentials === true && answers.has(incoming.headers.origin ?? ''),
+    allowsCredentials: ({ incoming }: Requested) =>
+      options.credentials === true && responses.has(incoming.headers.origin ?? ''),
   })
 }
 

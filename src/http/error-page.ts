@@ -24,10 +24,10 @@ export interface PageError extends ClientError {
 /** Returns the HTML page of an error. Texts of the error can contain input of the client, so escape them. */
 export type ErrorPage = (error: PageError, request: HttpRequest) => string
 
-/** HTML and the headers that it needs, names and values in turn. */
+/** HTML and the headers that it needs. */
 export interface PageContent {
   readonly html: string
-  readonly headers: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export interface ErrorPagesOptions {
@@ -57,14 +57,14 @@ export class ErrorPages {
   create(request: ServerRequest, thrown: unknown, error: ClientError): PageContent {
     const { errorPage, developmentPage, developmentHint } = this.#options
     const development = developmentPage?.(request, thrown)
-    if (development !== undefined) return withHeaders(development)
+    if (development !== undefined) return withoutStoring(development)
     const nearestRoutes = this.#nearestRoutes(request, error.status)
     const pageError = { ...error, requestId: request.id, nearestRoutes }
     if (errorPage === undefined)
-      return withHeaders(createErrorPage(pageError, developmentHint?.(request)))
+      return withoutStoring(createErrorPage(pageError, developmentHint?.(request)))
     const html: unknown = errorPage(pageError, request)
     if (typeof html !== 'string') throw new TypeError('errorPage must return the HTML as text.')
-    return withHeaders({ html, headers: [] })
+    return withoutStoring({ html, headers: {} })
   }
 
   #nearestRoutes(request: ServerRequest, status: number): PageError['nearestRoutes'] {
@@ -90,8 +90,8 @@ export function acceptsPage({ incoming }: ServerRequest): boolean {
   return !jsonTypes.test(accept) && !/json/i.test(contentType)
 }
 
-function withHeaders({ html, headers }: PageContent): PageContent {
-  return { html, headers: [...headers, 'Cache-Control', 'no-store'] }
+function withoutStoring({ html, headers }: PageContent): PageContent {
+  return { html, headers: { ...headers, 'Cache-Control': 'no-store' } }
 }
 
 /** @param problems receives a value that is not a function */
@@ -199,5 +199,5 @@ ${content}
   styleHash ??= createHash('sha256').update(style).digest('base64')
   const scripts = script === undefined ? '' : "; script-src 'self'; connect-src 'self'"
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:${scripts}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-  return { html, headers: ['Content-Security-Policy', policy] }
+  return { html, headers: { 'Content-Security-Policy': policy } }
 }

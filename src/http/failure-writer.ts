@@ -2,31 +2,19 @@
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import { attributeWriteError } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
-import {
-  addMissing,
-  assertHeader,
-  onAccept,
-  setHeader,
-  isBodyless,
-  toHead,
-} from './response-head.js'
-import { type Sending, endWith } from './response-body.js'
-import { drain } from './drain.js'
-import type { Incoming } from './node-messages.js'
-import type { Cors } from './cors.js'
+import { onAccept } from './cache-headers.js'
+import { closingStatuses, respondEarly } from './early-response.js'
+import { checkHeader } from './header-checks.js'
+import { HeaderList } from './header-list.js'
+import { Reply } from './reply.js'
+import type { ResponseHeads } from './response-head.js'
+import { toTextResponse } from './result.js'
+import type { PreparedResponse } from './route-response.js'
 import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
 import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
-import type { ServerRequest } from './server-request.js'
+import { requestIdHeader, type ServerRequest } from './server-request.js'
 import { readMediaRanges } from './accept.js'
-
-interface ErrorResponse {
-  readonly status: number
-  /** Names and values in turn, `Content-Type` first. */
-  readonly headers: readonly string[]
-  /** JSON. */
-  readonly body: string
-}
 
 const json = 'application/json; charset=utf-8'
 const problemJson = 'application/problem+json'
@@ -36,17 +24,31 @@ const problemJson = 'application/problem+json'
  * @param accept the request's `Accept`; if it contains `application/problem+json`, the body follows RFC 9457
  * @throws {TypeError} if the error has a header that cannot be sent
  */
-export function toErrorResponse(error: unknown, accept: string | undefined): ErrorResponse {
+export function toErrorReply(error: unknown, accept: string | undefined): Reply<string> {
   const httpError = toHttpError(error)
   const asProblem = accept !== undefined && prefersProblem(accept)
-  const headers = ['Content-Type', asProblem ? problemJson : json]
-  for (const [name, value] of Object.entries(httpError.headers ?? {})) {
-    assertHeader(name, value)
-    headers.push(name, value)
-  }
   const plain = { error: httpError.message, errors: httpError.errors }
   const body = JSON.stringify(asProblem ? Object.assign(toProblem(httpError), plain) : plain)
-  return { status: httpError.status, headers, body }
+  return createErrorReply(httpError, httpError.status, body, asProblem ? problemJson : json)
+}
+
+/** A reply with the headers of the error. */
+function createErrorReply(
+  { headers = {} }: HttpError,
+  status: number,
+  body: string,
+  type: string,
+): Reply<string> {
+  const reply = new Reply(body, status).type(type)
+  for (const [name, value] of Object.entries(headers)) {
+    checkHeader(name, value)
+    reply.headers.set(name, value)
+  }
+  return reply
+}
+
+function toResponse(reply: Reply<string>): PreparedResponse {
+  return toTextResponse(reply.body, reply, reply.status ?? 500, json)
 }
 
 const masked = new HttpError(500)
@@ -80,54 +82,15 @@ function qualityOf(accept: string, mediaType: string): number | undefined {
   return undefined
 }
 
-/** Maximum bytes of an unread body that Node may discard, so that the connection can be reused. */
-const smallBody = 64 * 1024
-
-/** Estimates how much of the body is outstanding: nothing, at most 64 KiB, or more and possibly unlimited. */
-export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
-  if (incoming.readableEnded || incoming.destroyed) return 'none'
-  if (incoming.headers['transfer-encoding'] !== undefined) return 'large'
-  const length = Number(incoming.headers['content-length'] ?? 0)
-  if (length === 0) return 'none'
-  return length <= smallBody ? 'small' : 'large'
-}
-
-/**
- * Responds before the request's body was read. Closing a connection with unread bytes resets it, and a reset can
- * discard the response. Therefore it sends the complete response first, then drains a part of the body, and then ends
- * the connection. Source: RFC 9112 §9.6.
- *
- * @param headers with `Content-Length`, which tells the client that the response is complete, and `Connection: close`
- */
-function respondEarly(
-  sending: Sending & { readonly incoming: Incoming },
-  status: number,
-  headers: string[],
-  body: string | Uint8Array,
-): void {
-  const { incoming, outgoing } = sending
-  outgoing.writeHead(status, headers)
-  if (body.length > 0) outgoing.write(body)
-  sending.sentBytes = Buffer.byteLength(body)
-  // Detach any previous reader.
-  incoming.unpipe()
-  drain(incoming)(() => {
-    if (!outgoing.destroyed) outgoing.end()
-  })
-}
-
-/** Statuses after which the connection is closed, because the client is too slow or sends too much. */
-const closing: readonly number[] = [408, 413, 431]
-
 export class FailureWriter {
-  readonly #cors: Cors
+  readonly #heads: ResponseHeads
   readonly #log: Log
   readonly #errors: FormOfErrors | undefined
   readonly #pages: ErrorPages | undefined
 
   /** @param pages makes pages for browsers. Default: every client gets JSON */
-  constructor(cors: Cors, log: Log, errors?: FormOfErrors, pages?: ErrorPages) {
-    this.#cors = cors
+  constructor(heads: ResponseHeads, log: Log, errors?: FormOfErrors, pages?: ErrorPages) {
+    this.#heads = heads
     this.#log = log
     this.#errors = errors
     this.#pages = pages
@@ -149,83 +112,67 @@ export class FailureWriter {
       return
     }
     try {
-      this.#sendError(request, this.#toResponse(request, error))
+      this.#sendReply(request, this.#toReply(request, error))
     } catch (cause) {
       this.#sendLastResort(request, cause)
     }
   }
 
   /** Returns the error response for code that reads it before it is sent. Logs the error immediately. Never throws. */
-  describe(request: ServerRequest, thrown: unknown): ErrorResponse {
+  describe(request: ServerRequest, thrown: unknown): PreparedResponse {
     const error = attributedError(request, thrown)
     this.#logSafely(request, error)
     try {
-      return this.#toResponse(request, error)
+      return toResponse(this.#toReply(request, error))
     } catch (cause) {
       this.#logSafely(request, cause)
-      request.responseHeaders = ['X-Request-Id', request.id]
-      return toErrorResponse(cause, undefined)
+      request.responseHeaders = HeaderList.from({ [requestIdHeader]: request.id })
+      return toResponse(toErrorReply(cause, undefined))
     }
-  }
-
-  /** Sends a complete response, possibly before the request's body was read. */
-  write(request: ServerRequest, status: number, head: string[], body: string | Uint8Array): void {
-    const { incoming, outgoing } = request
-    const unread = unreadBody(incoming)
-    const closes = unread === 'large' || closing.includes(status)
-    if (closes) setHeader(head, 'Connection', 'close')
-    const content = request.method === 'HEAD' || isBodyless(status) ? '' : body
-    if (closes && unread !== 'none') {
-      respondEarly(request, status, head, content)
-      return
-    }
-    outgoing.writeHead(status, head)
-    if (content.length === 0) outgoing.end()
-    else endWith(request, content, Buffer.byteLength(content))
   }
 
   /** Internal requests expect the standard error format. */
-  #toResponse(request: ServerRequest, error: unknown): ErrorResponse {
+  #toReply(request: ServerRequest, error: unknown): Reply<string> {
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
-    if (isInner) return toErrorResponse(error, request.incoming.headers.accept)
+    if (isInner) return toErrorReply(error, request.incoming.headers.accept)
     request.dependsOn |= onAccept
-    const send = this.#toJsonResponse(request, error)
-    if (this.#pages === undefined || !acceptsPage(request)) return send
-    const { status, headers } = send
-    const clientError = { ...toClientError(toHttpError(error)), status }
-    const page = this.#pages.create(request, error, clientError)
-    const pageHeaders = ['Content-Type', 'text/html; charset=utf-8', ...headers.slice(2)]
-    addMissing(pageHeaders, page.headers)
-    return { status, headers: pageHeaders, body: page.html }
+    const reply = this.#toJsonReply(request, error)
+    if (this.#pages === undefined || !acceptsPage(request)) return reply
+    const clientError = toClientError(toHttpError(error))
+    const status = reply.status ?? clientError.status
+    const page = this.#pages.create(request, error, { ...clientError, status })
+    const pageReply = reply.withBody(page.html).type('text/html; charset=utf-8')
+    pageReply.headers.addMissing(HeaderList.from(page.headers))
+    return pageReply
   }
 
-  #toJsonResponse(request: ServerRequest, error: unknown): ErrorResponse {
+  #toJsonReply(request: ServerRequest, error: unknown): Reply<string> {
     const errors = this.#errors
     if (errors === undefined || !errors.applies(request.route))
-      return toErrorResponse(error, request.incoming.headers.accept)
+      return toErrorReply(error, request.incoming.headers.accept)
     const clientError = toHttpError(error)
-    const formed = applyForm(errors.form, clientError, request)
-    const { headers } = toErrorResponse(clientError, undefined)
+    const { status, body } = applyForm(errors.form, clientError, request)
+    const reply = createErrorReply(clientError, status, body, json)
     // The error's status decides whether the connection closes, whatever status the error format uses.
-    const ends = closing.includes(clientError.status) ? ['Connection', 'close'] : []
-    return { ...formed, headers: [...headers, ...ends] }
+    if (closingStatuses.includes(clientError.status)) reply.headers.set('Connection', 'close')
+    return reply
   }
 
-  #sendError(request: ServerRequest, { status, headers, body }: ErrorResponse): void {
-    const length = Buffer.byteLength(body)
-    const parts = { status, replyHeaders: headers, type: undefined, length }
-    this.write(request, status, toHead(this.#cors, request, parts), body)
+  #sendReply(request: ServerRequest, reply: Reply<string>): void {
+    const response = toResponse(reply)
+    const headers = this.#heads.complete(request, response)
+    respondEarly(request, response.status, headers, reply.body)
   }
 
   /** Sends the masked error without any extra headers, if a header prevented the error response. */
   #sendLastResort(request: ServerRequest, cause: unknown): void {
     const { outgoing } = request
     this.#logSafely(request, cause)
-    request.responseHeaders = ['X-Request-Id', request.id]
+    request.responseHeaders = HeaderList.from({ [requestIdHeader]: request.id })
     // Node stores the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
     try {
-      this.#sendError(request, toErrorResponse(cause, undefined))
+      this.#sendReply(request, toErrorReply(cause, undefined))
     } catch {
       outgoing.destroy()
     }

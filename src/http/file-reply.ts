@@ -12,8 +12,9 @@ import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { isExecuted } from './file-types.js'
 import { contentTag, isTimeReliable } from './file-tags.js'
+import { matchesEntityTag } from './entity-tag.js'
+import { HeaderList } from './header-list.js'
 import { Reply } from './reply.js'
-import { matchesEntityTag } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface FileOptions {
@@ -50,19 +51,15 @@ export class FileBody {
 
 acceptOtherCopies(FileBody, 'FileBody')
 
-const harmless = Object.freeze([
-  'Content-Disposition',
-  'attachment',
-  'Content-Security-Policy',
-  "sandbox; default-src 'none'",
-])
+const noHeaders = new HeaderList()
+const againstExecution = HeaderList.from({
+  'Content-Disposition': 'attachment',
+  'Content-Security-Policy': "sandbox; default-src 'none'",
+})
 
 /** Headers that prevent browsers from executing a file of this type. */
-export function headersAgainstExecution(
-  { inline }: FileBody,
-  mediaType: string,
-): readonly string[] {
-  return inline || !isExecuted(mediaType) ? [] : harmless
+export function headersAgainstExecution({ inline }: FileBody, mediaType: string): HeaderList {
+  return inline || !isExecuted(mediaType) ? noHeaders : againstExecution
 }
 
 /**
@@ -85,8 +82,8 @@ export function file(path: string, options: FileOptions): Reply<FileBody> {
 export interface OpenFile {
   /** 200, 206 or 304. */
   readonly status: number
-  /** Names and values in turn, without `Content-Type` and `Content-Length`. */
-  readonly headers: readonly string[]
+  /** Without `Content-Type` and `Content-Length`. */
+  readonly headers: HeaderList
   readonly type: string
   /** The length of the response in bytes; undefined for 304. */
   readonly length: number | undefined
@@ -162,7 +159,7 @@ function ifNoneMatch({ incoming }: ServerRequest): string | undefined {
 }
 
 function unchanged(tag: string): OpenFile {
-  const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
+  const headers = HeaderList.from({ ETag: tag, 'Cache-Control': 'no-cache' })
   return { status: 304, headers, type: '', length: undefined, stream: Readable.from([]) }
 }
 
@@ -271,11 +268,12 @@ interface Sent {
 }
 
 function toOpenFile({ statusCode, headers, stream }: Sent, tag: string | undefined): OpenFile {
-  const rest: string[] = tag === undefined ? [] : ['ETag', tag]
+  const rest = new HeaderList()
+  if (tag !== undefined) rest.add('ETag', tag)
   for (const [name, value] of Object.entries(headers)) {
-    if (name !== 'Content-Type' && name !== 'Content-Length') rest.push(name, String(value))
+    if (name !== 'Content-Type' && name !== 'Content-Length') rest.add(name, String(value))
   }
-  rest.push('Cache-Control', 'no-cache')
+  rest.add('Cache-Control', 'no-cache')
   const { 'Content-Type': type, 'Content-Length': length } = headers
   return {
     status: statusCode,

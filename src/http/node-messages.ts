@@ -5,6 +5,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, Writable } from 'node:stream'
+import { HeaderList } from './header-list.js'
 
 /** An incoming request: its head, and a stream of the body's bytes. `IncomingMessage` implements it. */
 export interface Incoming extends Readable {
@@ -93,8 +94,7 @@ export function createIncoming(request: FakeRequest): Incoming {
 
 export interface OutgoingHead {
   readonly status: number
-  /** Names and values in turn, as given. */
-  readonly headers: readonly string[]
+  readonly headers: HeaderList
 }
 
 /** A response that stores what is written to it: the head as data, the body as a stream. */
@@ -142,7 +142,7 @@ export class FakeResponse extends Writable implements Outgoing {
     if (this.headersSent) throw new Error('The head was sent already.')
     this.headersSent = true
     this.statusCode = status
-    this.#resolveHead({ status, headers })
+    this.#resolveHead({ status, headers: new HeaderList(headers) })
     return this
   }
 

@@ -3,7 +3,9 @@ import { acceptOtherCopies } from '../errors/shared-class.js'
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { assertHeader, entityTag, matchesEntityTag, setHeader } from './response-head.js'
+import { entityTag, matchesEntityTag } from './entity-tag.js'
+import { checkHeader } from './header-checks.js'
+import { HeaderList } from './header-list.js'
 import type { ServerRequest } from './server-request.js'
 
 /**
@@ -43,8 +45,8 @@ export class Reply<Body = unknown> {
   readonly body: Body
   /** Undefined: the route's status, or 204 if the body is null or undefined. */
   readonly status: number | undefined
-  /** Checked names and values in turn, without `Content-Type` and `Content-Length`. */
-  readonly headers: string[] = []
+  /** Without `Content-Type` and `Content-Length`. */
+  readonly headers = new HeaderList()
   /** The `Content-Type` that the handler has set; undefined: the default for the body. */
   mediaType: string | undefined = undefined
   /** The number of bytes of a stream, if known; ignored for other bodies. */
@@ -72,8 +74,8 @@ export class Reply<Body = unknown> {
     const text = String(value)
     if (/^content-type$/i.test(name)) return this.type(text)
     if (/^content-length$/i.test(name)) return this.#setLength(text)
-    assertHeader(name, text)
-    setHeader(this.headers, name, text)
+    checkHeader(name, text)
+    this.headers.set(name, text)
     return this
   }
 
@@ -83,7 +85,7 @@ export class Reply<Body = unknown> {
    * @throws {TypeError} if the value cannot be sent
    */
   type(mediaType: string): this {
-    assertHeader('Content-Type', mediaType)
+    checkHeader('Content-Type', mediaType)
     this.mediaType = mediaType
     return this
   }
@@ -124,7 +126,7 @@ export class Reply<Body = unknown> {
   /** Returns a copy of the reply with another body. */
   withBody<Other>(body: Other): Reply<Other> {
     const copy = new Reply(body, this.status)
-    copy.headers.push(...this.headers)
+    copy.headers.addAll(this.headers)
     copy.mediaType = this.mediaType
     copy.length = this.length
     copy.signsInCrossSite = this.signsInCrossSite

@@ -7,26 +7,16 @@ import type { Log } from '../core/log.js'
 import { isPlainData, toJson, writeFor, endWith, isLongList } from './response-body.js'
 import { PreparedResponse, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
-import { discard, toReader, toContent, type Content, type ResultRule } from './result.js'
+import { respondEarly } from './early-response.js'
+import { entityTag, matchesEntityTag } from './entity-tag.js'
+import { discard, toReader, toResponse, type ResultRule } from './result.js'
 import type { FormOfErrors } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
-import {
-  addMissing,
-  entityTag,
-  hasHeader,
-  matchesEntityTag,
-  pushPrivacy,
-  setPrivacy,
-  isBodyless,
-  noSniff,
-  prefixLocation,
-  toPreparedHead,
-  toHead,
-  toInterceptedHead,
-} from './response-head.js'
-import { requestIdHeader, type ServerRequest } from './server-request.js'
+import { HeaderList } from './header-list.js'
+import { isBodyless, ResponseHeads } from './response-head.js'
+import type { ServerRequest } from './server-request.js'
 import type { StreamKind, StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'
 
@@ -60,26 +50,15 @@ export function createResponder(options: ResponderOptions): Responder {
 
 const jsonType = 'application/json; charset=utf-8'
 
-/** The index of the value of `Content-Type` in the prepared head. */
-const typeIndex = 1
-
-/** The index of the value of `Content-Length` in the prepared head. */
-const lengthIndex = 3
-
 class NodeResponder implements Responder {
-  readonly #cors: Cors
+  readonly #heads: ResponseHeads
   readonly #failures: FailureWriter
   readonly #streams: StreamRegister | undefined
-  /** The head of a JSON response without its length; undefined if CORS depends on the request. */
-  readonly #jsonHead: string[] | undefined
 
   constructor({ cors, log, streams, errors, pages }: ResponderOptions) {
-    this.#cors = cors
+    this.#heads = new ResponseHeads(cors)
     this.#streams = streams
-    this.#failures = new FailureWriter(cors, log, errors, pages)
-    if (cors.fixed !== undefined) {
-      this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...noSniff, ...cors.fixed]
-    }
+    this.#failures = new FailureWriter(this.#heads, log, errors, pages)
   }
 
   send(request: ServerRequest, result: unknown, rule: ResultRule): void {
@@ -87,11 +66,11 @@ class NodeResponder implements Responder {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
       else if (isPlainData(result) && !isBodyless(rule.status) && !isLongList(result)) {
         this.#sendJson(request, result, rule)
-      } else if (result instanceof PreparedResponse) this.#sendPrepared(request, result)
+      } else if (result instanceof PreparedResponse) this.#sendResponse(request, result)
       else {
-        const content = toContent(request, result, rule)
-        if (isThenable(content)) this.#sendDeferred(request, content, rule)
-        else this.#sendContent(request, rule.etag === true ? withTag(request, content) : content)
+        const response = toResponse(request, result, rule)
+        if (isThenable(response)) this.#sendDeferred(request, response, rule)
+        else this.#sendResponse(request, tagged(request, response, rule))
       }
     } catch (error) {
       this.fail(request, error)
@@ -109,13 +88,11 @@ class NodeResponder implements Responder {
   prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse> {
     try {
       if (result instanceof PreparedResponse) return result
-      const content = toContent(request, result, rule)
-      if (!isThenable(content)) {
-        return this.#toPrepared(request, rule.etag === true ? withTag(request, content) : content)
-      }
-      return content.then(
-        (resolved) =>
-          this.#toPrepared(request, rule.etag === true ? withTag(request, resolved) : resolved),
+      const response = toResponse(request, result, rule)
+      if (!isThenable(response))
+        return this.#heads.prepare(request, tagged(request, response, rule))
+      return response.then(
+        (resolved) => this.#heads.prepare(request, tagged(request, resolved, rule)),
         (error: unknown) => this.prepareFailure(request, error),
       )
     } catch (error) {
@@ -124,167 +101,109 @@ class NodeResponder implements Responder {
   }
 
   prepareFailure(request: ServerRequest, error: unknown): RouteResponse {
-    const { status, headers, body } = this.#failures.describe(request, error)
-    return this.#toPrepared(request, {
-      status,
-      replyHeaders: headers,
-      type: undefined,
-      length: undefined,
-      body,
-    })
-  }
-
-  #toPrepared(request: ServerRequest, content: Content): RouteResponse {
-    const { status, body, length } = content
-    const isText = typeof body === 'string' || body instanceof Uint8Array
-    return new PreparedResponse({
-      request,
-      status,
-      list: toInterceptedHead(request, content),
-      body: body === '' ? null : body,
-      length: isText ? undefined : length,
-      collected: { from: request.responseHeaders, count: request.responseHeaders?.length ?? 0 },
-    })
+    return this.#heads.prepare(request, this.#failures.describe(request, error))
   }
 
   /** The fast path. */
   #sendJson(request: ServerRequest, data: unknown, { status, etag }: ResultRule): void {
     const body = writeFor(request, toJson, data)
     const tag = etag === true && status === 200 ? tagOf(request, body) : undefined
-    if (tag !== undefined && hasCurrentVersion(request, tag)) {
-      this.#sendContent(request, toNotModified(['ETag', tag]))
-      return
+    if (tag !== undefined && hasCurrentVersion(request, tag))
+      this.#sendResponse(request, notModified(HeaderList.from({ ETag: tag })))
+    else {
+      const length = Buffer.byteLength(body)
+      request.outgoing.writeHead(status, this.#heads.ofText(request, jsonType, length, tag).flat)
+      if (request.method === 'HEAD') request.outgoing.end()
+      else endWith(request, body, length)
     }
-    const length = Buffer.byteLength(body)
-    const replyHeaders = tag === undefined ? undefined : ['ETag', tag]
-    const head = this.#headOf(request, {
-      status,
-      replyHeaders,
-      type: jsonType,
-      length,
-    })
-    request.outgoing.writeHead(status, head)
-    if (request.method === 'HEAD') request.outgoing.end()
-    else endWith(request, body, length)
   }
 
-  #isPlain(content: Content): content is Content & TextHead {
-    const { status, replyHeaders, type, length } = content
-    const isComplete = type !== undefined && length !== undefined && !isBodyless(status)
-    return isComplete && (replyHeaders === undefined || replyHeaders.length === 0)
-  }
-
-  /** The head of a text, usually a copy of the prepared head. */
-  #headOf(request: ServerRequest, parts: TextHead): string[] {
-    const { replyHeaders, type, length } = parts
-    if (this.#jsonHead === undefined) return toHead(this.#cors, request, parts)
-    const head = this.#jsonHead.slice()
-    head[typeIndex] = type
-    head[lengthIndex] = String(length)
-    if (replyHeaders !== undefined) head.push(...replyHeaders)
-    const collected = request.responseHeaders
-    if (collected === undefined) pushPrivacy(head, request)
-    else if (collected.length === 2 && collected[0] === requestIdHeader) {
-      // The only collected header is the request id, which needs no merging.
-      head.push(requestIdHeader, collected[1] ?? '')
-      pushPrivacy(head, request)
-    } else {
-      addMissing(head, collected)
-      prefixLocation(head, request.basePath)
-      setPrivacy(head, request)
-    }
-    if (replyHeaders !== undefined || collected !== undefined) this.#cors.expose(head)
-    return head
-  }
-
-  #sendDeferred(request: ServerRequest, content: PromiseLike<Content>, rule: ResultRule): void {
-    Promise.resolve(content)
+  #sendDeferred(
+    request: ServerRequest,
+    response: PromiseLike<PreparedResponse>,
+    rule: ResultRule,
+  ): void {
+    Promise.resolve(response)
       .then((resolved) => {
-        if (request.outgoing.destroyed) this.discard(resolved.body)
-        else this.#sendContent(request, rule.etag === true ? withTag(request, resolved) : resolved)
+        if (request.outgoing.destroyed) this.discard(resolved)
+        else this.#sendResponse(request, tagged(request, resolved, rule))
       })
       .catch((error: unknown) => {
         this.fail(request, error)
       })
   }
 
-  #sendContent(request: ServerRequest, content: Content): void {
-    const { status, body, length } = content
-    const head = (): string[] => toHead(this.#cors, request, content)
-    if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-      this.#stream(request, body, { status, length, head })
+  #sendResponse(request: ServerRequest, response: PreparedResponse): void {
+    const { body, length, list, status } = response
+    if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) {
+      this.#stream(request, response, body)
       return
     }
-    request.outgoing.writeHead(
-      status,
-      this.#isPlain(content) ? this.#headOf(request, content) : head(),
-    )
-    if (request.method === 'HEAD' || body.length === 0 || isBodyless(status)) request.outgoing.end()
+    const type = list.hasOnly('Content-Type') ? list.first('Content-Type') : undefined
+    const isPlain = type !== undefined && length !== undefined && !response.isPrepared
+    const headers = isPlain
+      ? this.#heads.ofText(request, type, length, undefined)
+      : this.#heads.complete(request, response)
+    if (response.isPrepared) {
+      // As with errors, the request's body may not have been read.
+      respondEarly(request, status, headers, body ?? '')
+      return
+    }
+    request.outgoing.writeHead(status, headers.flat)
+    if (request.method === 'HEAD' || body === null || isBodyless(status)) request.outgoing.end()
     else endWith(request, body, length ?? Buffer.byteLength(body))
   }
 
-  /** Sends the response that interceptors returned. As with errors, the request's body may not have been read. */
-  #sendPrepared(request: ServerRequest, { status, body, parts }: PreparedResponse): void {
-    const content = body ?? ''
-    if (typeof content === 'string' || content instanceof Uint8Array) {
-      const length = Buffer.byteLength(content)
-      this.#failures.write(
-        request,
-        status,
-        toPreparedHead(this.#cors, request, parts, length),
-        content,
-      )
-      return
-    }
-    const { length } = parts
-    const head = (): string[] => toPreparedHead(this.#cors, request, parts, length)
-    this.#stream(request, content, { status, length, head })
-  }
-
-  #stream(request: ServerRequest, body: object, { status, length, head }: StreamHead): void {
+  #stream(request: ServerRequest, response: PreparedResponse, body: object): void {
     const { outgoing, method } = request
+    const { status, length } = response
     const reader = toReader(body)
     if (reader === undefined)
       throw new TypeError('A response body must be text, bytes or a stream.')
     if (outgoing.destroyed) {
       reader.cancel()
-    } else if (method === 'HEAD' || length === 0 || isBodyless(status)) {
-      reader.cancel()
-      outgoing.writeHead(status, head())
-      outgoing.end()
-    } else {
-      request.beginStream()
-      if (body instanceof EventStream) body.request = request
-      const writeHead = (): void => {
-        outgoing.writeHead(status, head())
-      }
-      const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
-      const counted =
-        length === undefined && this.#streams !== undefined
-          ? this.#streams.admit(request, reader, toStreamKind(body))
-          : reader
-      const send = (): void => {
-        streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
-          this.fail(request, error)
-        })
-      }
-      const returned = request.returnedStreams?.find((stream) => stream.body === body)
-      if (returned === undefined) send()
-      else returned.runInContext(send)
+      return
     }
+    const writeHead = (): void => {
+      outgoing.writeHead(status, this.#heads.complete(request, response).flat)
+    }
+    if (method === 'HEAD' || length === 0 || isBodyless(status)) {
+      reader.cancel()
+      writeHead()
+      outgoing.end()
+      return
+    }
+    request.beginStream()
+    if (body instanceof EventStream) body.request = request
+    const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
+    const counted =
+      length === undefined && this.#streams !== undefined
+        ? this.#streams.admit(request, reader, toStreamKind(body))
+        : reader
+    const send = (): void => {
+      streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
+        this.fail(request, error)
+      })
+    }
+    const returned = request.returnedStreams?.find((stream) => stream.body === body)
+    if (returned === undefined) send()
+    else returned.runInContext(send)
   }
 }
 
-/** JSON with its ETag, or 304. A reply with its own ETag is sent unchanged. */
-function withTag(request: ServerRequest, content: Content): Content {
-  const { status, replyHeaders = [], type, body } = content
-  if (status !== 200 || type !== jsonType || typeof body !== 'string') return content
-  const tag = hasHeader(replyHeaders, 'ETag') ? undefined : tagOf(request, body)
-  if (tag === undefined) return content
-  const tagged = [...replyHeaders, 'ETag', tag]
-  return hasCurrentVersion(request, tag)
-    ? toNotModified(tagged)
-    : { ...content, replyHeaders: tagged }
+/** JSON with its ETag, or 304, if the route wants tags. A reply with its own ETag is sent unchanged. */
+function tagged(
+  request: ServerRequest,
+  response: PreparedResponse,
+  rule: ResultRule,
+): PreparedResponse {
+  const { status, list, body } = response
+  if (rule.etag !== true || status !== 200 || typeof body !== 'string') return response
+  if (list.first('Content-Type') !== jsonType || list.has('ETag')) return response
+  const tag = tagOf(request, body)
+  if (tag === undefined) return response
+  list.add('ETag', tag)
+  return hasCurrentVersion(request, tag) ? notModified(list) : response
 }
 
 /** Only responses to reads have an ETag. */
@@ -296,26 +215,12 @@ function hasCurrentVersion({ incoming }: ServerRequest, tag: string): boolean {
   return matchesEntityTag(incoming.headers['if-none-match'], tag)
 }
 
-function toNotModified(replyHeaders: string[]): Content {
-  return { status: 304, replyHeaders, type: undefined, length: undefined, body: '' }
+function notModified(list: HeaderList): PreparedResponse {
+  list.delete('Content-Type')
+  return new PreparedResponse(304, list, null, undefined)
 }
 
 function toStreamKind(body: object): StreamKind {
   if (!(body instanceof EventStream)) return { isEndless: false, endsItself: false }
   return body
-}
-
-interface TextHead {
-  readonly status: number
-  /** Headers of the reply, none of which affects caches or redirects. */
-  readonly replyHeaders: readonly string[] | undefined
-  readonly type: string
-  readonly length: number
-}
-
-interface StreamHead {
-  readonly status: number
-  /** Bytes; undefined if unknown before the end. */
-  readonly length: number | undefined
-  readonly head: () => string[]
 }

@@ -17,10 +17,11 @@ import {
 import { isStream, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
-import { addMissing, hasHeader, type ResponseHead } from './response-head.js'
+import { HeaderList } from './header-list.js'
 import { Reply } from './reply.js'
 import { isCrossSite } from './request-origin.js'
 import type { ServerRequest } from './server-request.js'
+import { isBodyless } from './response-head.js'
 import { PreparedResponse } from './route-response.js'
 
 /** The route's rules for responses. */
@@ -33,12 +34,6 @@ export interface ResultRule {
   readonly etag?: boolean
 }
 
-/** The content of a response. */
-export interface Content extends ResponseHead {
-  /** Text, bytes, a blob or a stream; `''` if there is none. */
-  readonly body: string | Uint8Array | object
-}
-
 const jsonType = 'application/json; charset=utf-8'
 const textType = 'text/plain; charset=utf-8'
 const binaryType = 'application/octet-stream'
@@ -48,124 +43,115 @@ const binaryType = 'application/octet-stream'
  *
  * @throws errors for results that cannot be sent: a value without JSON, a returned error, 404 for no value
  */
-export function toContent(
+export function toResponse(
   request: ServerRequest,
   result: unknown,
   rule: ResultRule,
-): MaybePromise<Content> {
+): MaybePromise<PreparedResponse> {
   const reply = result instanceof Reply ? (result as Reply) : undefined
-  if (reply !== undefined && request.setsTokenCookie) refuseCrossSiteSignIn(request, reply)
+  if (reply !== undefined && request.setsTokenCookie) checkSameSite(request, reply)
   const body = reply === undefined ? result : reply.body
-  if (body === undefined || body === null) return toEmpty(reply, rule)
+  if (body === undefined || body === null) return toEmptyResponse(reply, rule)
   if (reply === undefined && result instanceof Error) throw result
   const status = reply?.status ?? rule.status
-  const replyHeaders = reply?.headers
-  const type = reply?.mediaType
-  // Written out, because objects made with a spread have different hidden classes, which costs more than everything
-  // else here.
-  if (typeof body === 'string') {
-    return {
-      status,
-      replyHeaders,
-      type: type ?? textType,
-      length: Buffer.byteLength(body),
-      body,
-    }
-  }
+  if (typeof body === 'string') return toTextResponse(body, reply, status, textType)
   if (typeof body === 'object' && isPlainData(body) && !('getReader' in body))
-    return toData(request, body, reply, status)
+    return toDataResponse(request, body, reply, status)
   const bytes = toBytes(body)
   if (bytes !== undefined) {
-    return {
-      status,
-      replyHeaders,
-      type: type ?? binaryType,
-      length: bytes.length,
-      body: bytes,
-    }
+    const list = headersOf(reply, status, binaryType)
+    return new PreparedResponse(status, list, bytes, bytes.length)
   }
-  if (body instanceof FileBody) return toFile(request, body, reply, status)
+  if (body instanceof FileBody) return toFileResponse(request, body, reply, status)
   if (typeof body === 'object') {
-    const streamContent = toStreamContent(body, reply, status)
-    if (streamContent !== undefined) return streamContent
+    const response = toStreamResponse(body, reply, status)
+    if (response !== undefined) return response
   }
   rememberData(body)
-  return toData(request, body, reply, status)
+  return toDataResponse(request, body, reply, status)
 }
 
-function toData(
+/** @param type the `Content-Type` if the reply sets none */
+export function toTextResponse(
+  text: string,
+  reply: Reply | undefined,
+  status: number,
+  type: string,
+): PreparedResponse {
+  const list = headersOf(reply, status, type)
+  return new PreparedResponse(status, list, text === '' ? null : text, Buffer.byteLength(text))
+}
+
+/** A copy of the reply's headers, with `Content-Type`. */
+function headersOf(reply: Reply | undefined, status: number, type: string | undefined): HeaderList {
+  const list = reply === undefined ? new HeaderList() : new HeaderList([...reply.headers.flat])
+  const mediaType = reply?.mediaType ?? type
+  if (mediaType !== undefined && !isBodyless(status)) list.add('Content-Type', mediaType)
+  return list
+}
+
+function toDataResponse(
   request: ServerRequest,
   body: unknown,
   reply: Reply | undefined,
   status: number,
-): MaybePromise<Content> {
-  if (isLongList(body)) {
-    const text = writeLongList(request, toJson, body)
-    if (typeof text === 'string') return toText(text, reply, status)
-    return text.then((resolved) => toText(resolved, reply, status))
-  }
-  return toText(writeFor(request, toJson, body), reply, status)
+): MaybePromise<PreparedResponse> {
+  const text = isLongList(body)
+    ? writeLongList(request, toJson, body)
+    : writeFor(request, toJson, body)
+  if (typeof text === 'string') return toTextResponse(text, reply, status, jsonType)
+  return text.then((resolved) => toTextResponse(resolved, reply, status, jsonType))
 }
 
-/** Prevents pages of other sites from signing their visitors in with an account of the attacker. */
-function refuseCrossSiteSignIn(request: ServerRequest, reply: Reply): void {
-  if (reply.signsInCrossSite || !hasHeader(reply.headers, 'FreshToken')) return
+/**
+ * Prevents pages of other sites from signing their visitors in with an account of the attacker.
+ *
+ * @throws {HttpError} 403
+ */
+function checkSameSite(request: ServerRequest, reply: Reply): void {
+  if (reply.signsInCrossSite || !reply.headers.has('FreshToken')) return
   if (!isCrossSite(request) || request.allowsCredentials) return
   const reason = 'a page of another site sent a request that would set the cookie of a token'
   throw new HttpError(403, 'Forbidden', { reason })
 }
 
-function toText(body: string, reply: Reply | undefined, status: number): Content {
-  const type = reply?.mediaType ?? jsonType
-  return { status, replyHeaders: reply?.headers, type, length: Buffer.byteLength(body), body }
-}
-
-function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
+function toEmptyResponse(reply: Reply | undefined, rule: ResultRule): PreparedResponse {
   if (reply?.status === undefined && rule.notFoundWhenEmpty)
     throw new HttpError(404, undefined, {
       reason: 'the handler returned null: the row does not exist, or `rows` hides it',
     })
   const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
-  return { status, replyHeaders: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
+  return new PreparedResponse(status, headersOf(reply, status, undefined), null, 0)
 }
 
-function toStreamContent(
+function toStreamResponse(
   body: object,
   reply: Reply | undefined,
   status: number,
-): Content | undefined {
-  const replyHeaders = reply?.headers
-  const type = reply?.mediaType
+): PreparedResponse | undefined {
   if (body instanceof EventStream)
-    return { status, replyHeaders, type, length: reply?.length, body }
+    return new PreparedResponse(status, headersOf(reply, status, undefined), body, reply?.length)
   if (body instanceof Blob) {
-    const blobType = body.type === '' ? binaryType : body.type
-    return { status, replyHeaders, type: type ?? blobType, length: body.size, body }
+    const type = body.type === '' ? binaryType : body.type
+    return new PreparedResponse(status, headersOf(reply, status, type), body, body.size)
   }
   if (!isStream(body)) return undefined
-  return {
-    status,
-    replyHeaders,
-    type: type ?? binaryType,
-    length: reply?.length,
-    body,
-  }
+  const list = headersOf(reply, status, binaryType)
+  return new PreparedResponse(status, list, body, reply?.length)
 }
 
-function toFile(
+async function toFileResponse(
   request: ServerRequest,
   body: FileBody,
   reply: Reply | undefined,
-  ruled: number,
-): Promise<Content> {
-  return openFile(request, body).then((opened) => {
-    const replyHeaders = [...(reply?.headers ?? [])]
-    addMissing(replyHeaders, opened.headers)
-    const status = opened.status === 200 ? ruled : opened.status
-    const type = reply?.mediaType ?? opened.type
-    addMissing(replyHeaders, headersAgainstExecution(body, type))
-    return { status, replyHeaders, type, length: opened.length, body: opened.stream }
-  })
+  routeStatus: number,
+): Promise<PreparedResponse> {
+  const opened = await openFile(request, body)
+  const status = opened.status === 200 ? routeStatus : opened.status
+  const list = headersOf(reply, status, opened.type)
+  list.addMissing(opened.headers)
+  list.addMissing(headersAgainstExecution(body, reply?.mediaType ?? opened.type))
+  return new PreparedResponse(status, list, opened.stream, opened.length)
 }
 
 /** Cancels the stream in a result, if there is one. Never throws. */

@@ -1,6 +1,7 @@
-/** A response that is ready but not sent yet, for interceptors before the gate and before the body. */
+/** A response that is not sent yet, and its form for interceptors before the gate and before the body. */
+import { checkInterceptedHeader } from './header-checks.js'
+import type { HeaderList } from './header-list.js'
 import { isPlainData, toJson, writeFor } from './response-body.js'
-import { assertInterceptedHeader, removeHeader, valuesOf } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of a response. Names in any case. */
@@ -47,87 +48,96 @@ export interface RouteResponse {
   withBody(body: unknown, status?: number): RouteResponse
 }
 
-/** The parts of a response. */
-export interface ResponseParts {
-  /** The request of the response. */
-  readonly request?: ServerRequest | undefined
-  readonly status: number
-  /** Names and values in turn, without `Content-Length` and CORS. */
-  readonly list: string[]
-  readonly body: unknown
-  /** The number of bytes of a stream, if known. */
-  readonly length: number | undefined
-  /** Headers that were collected on the request and are in `list` already. */
-  readonly collected: { readonly from: readonly string[] | undefined; readonly count: number }
-}
-
-/** The result of `next()` and `withBody`. */
+/** A response: what a handler's result or an error becomes, what interceptors change, and what is sent. */
 export class PreparedResponse implements RouteResponse {
   readonly status: number
-  readonly headers: RouteResponseHeaders
-  readonly body: unknown
-  readonly parts: ResponseParts
+  /** Its own headers, which belong to it. For interceptors, everything but `Content-Length` and CORS. */
+  readonly list: HeaderList
+  /** Text, bytes, a blob or a stream; null if there is none. */
+  readonly body: string | Uint8Array | object | null
+  /** Bytes of the body; undefined for a stream of unknown length. */
+  readonly length: number | undefined
+  /** The request for which `list` was completed; undefined if interceptors do not see the response. */
+  #request: ServerRequest | undefined = undefined
+  #headers: RouteResponseHeaders | undefined = undefined
 
-  constructor(parts: ResponseParts) {
-    this.status = parts.status
-    this.headers = new ListedHeaders(parts.list, lengthOf(parts))
-    this.body = parts.body
-    this.parts = parts
+  constructor(
+    status: number,
+    list: HeaderList,
+    body: string | Uint8Array | object | null,
+    length: number | undefined,
+  ) {
+    this.status = status
+    this.list = list
+    this.body = body
+    this.length = length
+  }
+
+  get isPrepared(): boolean {
+    return this.#request !== undefined
+  }
+
+  markPrepared(request: ServerRequest): void {
+    this.#request = request
+  }
+
+  get headers(): RouteResponseHeaders {
+    return (this.#headers ??= new CheckedHeaders(this.list, this.length))
   }
 
   get rotation(): RotationHeader | undefined {
-    return this.parts.request?.rotation
+    return this.#request?.rotation
   }
 
   withBody(body: unknown, status = this.status): PreparedResponse {
-    const list = [...this.parts.list]
-    const content = isPlainData(body) ? writeFor(this.parts.request, toJson, body) : (body ?? null)
-    return new PreparedResponse({ ...this.parts, status, list, body: content, length: undefined })
+    const content = isPlainData(body) ? writeFor(this.#request, toJson, body) : (body ?? null)
+    const copy = new PreparedResponse(status, this.list.copy(), content, lengthOf(content))
+    copy.#request = this.#request
+    return copy
   }
 }
 
-/** Bytes of the body; undefined for a stream of unknown length. */
-function lengthOf({ body, length }: ResponseParts): number | undefined {
+/** Bytes of the body; undefined for a stream. */
+function lengthOf(body: unknown): number | undefined {
   if (body === null) return 0
-  return typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : length
+  return typeof body === 'string' || body instanceof Uint8Array
+    ? Buffer.byteLength(body)
+    : undefined
 }
 
-class ListedHeaders implements RouteResponseHeaders {
-  readonly #list: string[]
+/** The headers of a response for interceptors, which may set any header that can be sent. */
+class CheckedHeaders implements RouteResponseHeaders {
+  readonly #list: HeaderList
   readonly #length: number | undefined
 
-  constructor(list: string[], length: number | undefined) {
+  constructor(list: HeaderList, length: number | undefined) {
     this.#list = list
     this.#length = length
   }
 
   get(name: string): string | undefined {
-    const values = valuesOf(this.#list, name)
-    if (values.length > 0) return values.join(', ')
-    const isLength = this.#length !== undefined && /^content-length$/i.test(name)
-    return isLength ? String(this.#length) : undefined
+    const value = this.#list.get(name)
+    if (value !== undefined || this.#length === undefined) return value
+    return /^content-length$/i.test(name) ? String(this.#length) : undefined
   }
 
   set(name: string, value: string | number): void {
     const text = String(value)
-    assertInterceptedHeader(name, text)
-    removeHeader(this.#list, name)
-    this.#list.push(name, text)
+    checkInterceptedHeader(name, text)
+    this.#list.replace(name, text)
   }
 
   append(name: string, value: string | number): void {
     const text = String(value)
-    assertInterceptedHeader(name, text)
-    this.#list.push(name, text)
+    checkInterceptedHeader(name, text)
+    this.#list.add(name, text)
   }
 
   delete(name: string): void {
-    removeHeader(this.#list, name)
+    this.#list.delete(name)
   }
 
-  *[Symbol.iterator](): Iterator<readonly [string, string]> {
-    for (let index = 0; index + 1 < this.#list.length; index += 2) {
-      yield [this.#list[index] ?? '', this.#list[index + 1] ?? '']
-    }
+  [Symbol.iterator](): Iterator<readonly [string, string]> {
+    return this.#list[Symbol.iterator]()
   }
 }

@@ -23,7 +23,9 @@ import {
 import type { RotationHeader } from './route-response.js'
 import { toOriginForm, readPath } from './request-path.js'
 import { readQuery, type TextValues } from './query-string.js'
-import { assertHeader, setHeader, onCookie } from './response-head.js'
+import { onCookie } from './cache-headers.js'
+import { checkHeader } from './header-checks.js'
+import { HeaderList } from './header-list.js'
 import type { RequestObservers } from './request-observers.js'
 import { closingRefusal, timeoutRefusal } from './refusals.js'
 
@@ -181,14 +183,14 @@ export class ServerRequest implements HttpRequest {
   isWatched = false
   /** Whether the token came in the cookie, so that the next one is set there too. */
   byCookie = false
-  /** The request headers that the response depends on: bits of `response-head.ts`. */
+  /** The request headers that the response depends on: bits of `cache-headers.ts`. */
   dependsOn = 0
   /** The request within which a module created this one. */
   parentRequest: HttpRequest | undefined = undefined
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
-  /** Collected response headers, names and values in turn, which are sent with any response. */
-  responseHeaders: string[] | undefined = undefined
+  /** Collected response headers, which are sent with any response. */
+  responseHeaders: HeaderList | undefined = undefined
   /** True after JSON that depends on the caller was written for it. */
   jsonDependsOnCaller = false
   /** True after the request exceeded its route's time. Nothing may be written for it any more. */
@@ -401,9 +403,13 @@ export class ServerRequest implements HttpRequest {
           ? requestedId
           : newRequestId()
       // The value is valid for a header.
-      ;(this.responseHeaders ??= []).push(requestIdHeader, this.#id)
+      this.#collected.add(requestIdHeader, this.#id)
     }
     return this.#id
+  }
+
+  get #collected(): HeaderList {
+    return (this.responseHeaders ??= new HeaderList())
   }
 
   get log(): ChildLog {
@@ -473,15 +479,14 @@ export class ServerRequest implements HttpRequest {
    * @throws {TypeError} if the name or the value cannot be sent
    */
   addHeader(name: string, value: string): void {
-    assertHeader(name, value)
-    this.responseHeaders ??= []
-    this.responseHeaders.push(name, value)
+    checkHeader(name, value)
+    this.#collected.add(name, value)
   }
 
   /** As `addHeader`, but replaces a header that was added by that name, unless it may repeat. */
   setHeader(name: string, value: string): void {
-    assertHeader(name, value)
-    setHeader((this.responseHeaders ??= []), name, value)
+    checkHeader(name, value)
+    this.#collected.set(name, value)
   }
 
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */

@@ -15,6 +15,7 @@ import { Connections } from './connections.js'
 import { currentResponse, Pipelining } from './pipelining.js'
 import { UnreadResponses } from './unread-responses.js'
 import type { Incoming, Outgoing } from './node-messages.js'
+import type { HeaderList } from './header-list.js'
 import { noSniff } from './response-head.js'
 import { overloadRefusal } from './refusals.js'
 import { parseWithoutUpgrade, type UpgradeHandler } from './upgrade.js'
@@ -114,8 +115,8 @@ export interface NodeServerOptions {
    * Default: true.
    */
   readonly takesNew?: boolean
-  /** Headers of responses to malformed requests, names and values in turn. */
-  readonly errorHeaders: readonly string[]
+  /** Headers of responses to malformed requests. */
+  readonly errorHeaders: HeaderList
 }
 
 export interface NodeServer {
@@ -313,7 +314,7 @@ function respondToProtocolError(
   error: Pick<NodeJS.ErrnoException, 'code'>,
   socket: Socket,
   pipelining: Pipelining,
-  headers: readonly string[],
+  headers: HeaderList,
 ): void {
   const { code = '' } = error
   const isOfClient = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -338,7 +339,7 @@ function respondToProtocolError(
   else answer()
 }
 
-function toProtocolError(code: string, headers: readonly string[]): string {
+function toProtocolError(code: string, headers: HeaderList): string {
   const { line, message } = protocolErrorOf(code)
   const body = JSON.stringify({ error: message })
   const head = [
@@ -347,9 +348,7 @@ function toProtocolError(code: string, headers: readonly string[]): string {
     'Connection: close',
     noSniff.join(': '),
   ]
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    head.push(`${headers[index] ?? ''}: ${headers[index + 1] ?? ''}`)
-  }
+  for (const [name, value] of headers) head.push(`${name}: ${value}`)
   return `HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`
 }
 

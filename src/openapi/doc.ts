@@ -31,16 +31,16 @@ export function deprecationError(value: unknown): string | undefined {
   return from !== undefined && to !== undefined && to < from ? 'ends before it begins' : undefined
 }
 
-/** @returns header names and values, alternating; undefined if no header is sent */
-function deprecationHeaders(value: unknown): readonly string[] | undefined {
+/** @returns undefined if no header is sent */
+function deprecationHeaders(value: unknown): Readonly<Record<string, string>> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { since, until } = value as Deprecated
   const [from, to] = [toTime(since), toTime(until)]
-  const headers = [
-    ...(from === undefined ? [] : ['Deprecation', `@${Math.floor(from / 1000)}`]),
-    ...(to === undefined ? [] : ['Sunset', new Date(to).toUTCString()]),
-  ]
-  return headers.length === 0 ? undefined : headers
+  if (from === undefined && to === undefined) return undefined
+  return {
+    ...(from === undefined ? {} : { Deprecation: `@${Math.floor(from / 1000)}` }),
+    ...(to === undefined ? {} : { Sunset: new Date(to).toUTCString() }),
+  }
 }
 
 function toTime(date: unknown): number | undefined {
@@ -111,8 +111,8 @@ export interface DocMetadata {
   /** True if the method or the class sets it. */
   readonly secure: boolean
   readonly deprecated: boolean
-  /** The headers of a deprecated route: names and values, alternating. */
-  readonly deprecation: readonly string[] | undefined
+  /** The headers of a deprecated route. */
+  readonly deprecation: Readonly<Record<string, string>> | undefined
   readonly responses: ReadonlyMap<number, DocResponse>
   readonly headers: ReadonlyMap<string, DocHeader>
   /** Descriptions by the file's name. */

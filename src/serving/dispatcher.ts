@@ -9,6 +9,7 @@ import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headError } from '../http/request-head.js'
 import type { Responder } from '../http/responder.js'
+import { HeaderList } from '../http/header-list.js'
 import { noSniff } from '../http/response-head.js'
 import { methods, pathError, type RouteLookup } from '../routing/route-table.js'
 import type { ServedRoute } from './served-route.js'
@@ -187,10 +188,10 @@ export class Dispatcher {
     }
     request.beginResponse()
     const cors = isPreflight ? this.#cors.preflightHeaders(request) : this.#cors.headersFor(request)
-    const head = [...noSniff, ...cors]
-    if (allowed.length > 0) head.push('Allow', toAllow(allowed))
-    if (this.isDraining) head.push('Connection', 'close')
-    request.outgoing.writeHead(204, head)
+    const head = new HeaderList([...noSniff, ...cors.flat])
+    if (allowed.length > 0) head.add('Allow', toAllow(allowed))
+    if (this.isDraining) head.add('Connection', 'close')
+    request.outgoing.writeHead(204, head.flat)
     request.outgoing.end()
   }
 }

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { createIncoming, FakeResponse } from '../http/node-messages.js'
+import { createIncoming, FakeResponse, type OutgoingHead } from '../http/node-messages.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
@@ -79,7 +79,7 @@ export async function injectRequest(
   const head = await outgoing.head
   const chunks: Buffer[] = []
   for await (const chunk of outgoing.body) chunks.push(chunk as Buffer)
-  return toInjectResponse(head.status, head.headers, Buffer.concat(chunks))
+  return toInjectResponse(head, Buffer.concat(chunks))
 }
 
 /**
@@ -149,11 +149,10 @@ function fileName(value: Blob | Uint8Array, name: string): string {
   return value instanceof File ? value.name : name
 }
 
-function toInjectResponse(status: number, list: readonly string[], bytes: Buffer): InjectResponse {
+function toInjectResponse({ status, headers: list }: OutgoingHead, bytes: Buffer): InjectResponse {
   const headers: Record<string, string> = {}
-  for (let index = 0; index + 1 < list.length; index += 2) {
-    const name = (list[index] ?? '').toLowerCase()
-    const value = list[index + 1] ?? ''
+  for (const [givenName, value] of list) {
+    const name = givenName.toLowerCase()
     const before = headers[name]
     const separator = name === 'set-cookie' ? '\n' : ', '
     headers[name] = before === undefined ? value : before + separator + value
@@ -193,21 +192,18 @@ export async function handleWebRequest(
     dispatcher.serve(incoming, outgoing)
   }
   const head = await outgoing.head
-  return toResponse(outgoing, head.status, head.headers, request.method === 'HEAD')
+  return toWebResponse(outgoing, head, request.method === 'HEAD')
 }
 
-function toResponse(
+function toWebResponse(
   outgoing: FakeResponse,
-  status: number,
-  list: readonly string[],
+  { status, headers: list }: OutgoingHead,
   isHead: boolean,
 ): Response {
   const headers = new Headers()
-  for (let index = 0; index + 1 < list.length; index += 2) {
-    const name = list[index] ?? ''
+  for (const [name, value] of list) {
     // These headers concern the connection. The server that sends the response sets them.
-    if (!/^(?:connection|transfer-encoding)$/i.test(name))
-      headers.append(name, list[index + 1] ?? '')
+    if (!/^(?:connection|transfer-encoding)$/i.test(name)) headers.append(name, value)
   }
   if (isHead || withoutBody.includes(status)) {
     outgoing.body.resume()

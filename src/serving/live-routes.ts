@@ -20,7 +20,8 @@ import { selfEndingEvents, events, type EventItem } from '../http/events.js'
 import { acceptsEventStream } from '../http/accept.js'
 import { isSameOrigin } from '../http/request-origin.js'
 import type { Reply } from '../http/reply.js'
-import { toContent, type Content, type ResultRule } from '../http/result.js'
+import { toResponse, type ResultRule } from '../http/result.js'
+import type { PreparedResponse } from '../http/route-response.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { Live } from '../live/live.js'
 import { type LiveQueries, rightsKey } from '../live/live-queries.js'
@@ -33,7 +34,7 @@ import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
 import type { PlannedRoute } from './planned-route.js'
 import { isMap } from '../core/json.js'
-import { findValue } from '../http/response-head.js'
+import type { HeaderList } from '../http/header-list.js'
 import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
 import {
   carrierOf,
@@ -116,8 +117,8 @@ async function pass(
   await items.give({ event: 'live', data: { ask: index, event: 'ended' } })
 }
 
-function retryAfter(headers: readonly string[]): number | undefined {
-  const seconds = Number(findValue(headers, 'Retry-After') ?? NaN)
+function retryAfter(headers: HeaderList): number | undefined {
+  const seconds = Number(headers.first('Retry-After') ?? NaN)
   return Number.isFinite(seconds) ? seconds : undefined
 }
 
@@ -285,12 +286,8 @@ async function runOnce(
   await runWithin(() => requireAccess(plan.access, request))
   const result = await runWithin(() => invoke(request))
   const { returns } = plan.checks
-  const content: MaybePromise<Content> = toContent(
-    request,
-    returns === undefined ? result : returns(result),
-    rule,
-  )
-  return after(content, (written) => {
+  const response = toResponse(request, returns === undefined ? result : returns(result), rule)
+  return after(response, (written) => {
     if (request.jsonDependsOnCaller) trackRequest()
     return toText(written)
   })
@@ -305,10 +302,11 @@ function requireAccess(rule: AccessRule, request: ServerRequest): MaybePromise<v
 }
 
 /** @throws {HttpError} if the handler responds with an error */
-function toText({ status, type, body }: Content): string {
+function toText({ status, list, body }: PreparedResponse): string {
   if (status >= 400) throw new HttpError(status)
+  if (body === null) return 'null'
   if (typeof body !== 'string')
     throw new TypeError('A live query must return data or text. Remove @Live, or return data.')
-  if (type?.startsWith('application/json') === true) return body
-  return body === '' ? 'null' : JSON.stringify(body)
+  const isJson = list.first('Content-Type')?.startsWith('application/json') === true
+  return isJson ? body : JSON.stringify(body)
 }

@@ -9,7 +9,8 @@
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Next } from '../extensions/interceptor.js'
-import { onAccept } from '../http/response-head.js'
+import { onAccept } from '../http/cache-headers.js'
+import { HeaderList } from '../http/header-list.js'
 import type { Responder } from '../http/responder.js'
 import { invokeScheduled } from '../http/response-body.js'
 import { releaseUnsentStreams, rememberStream } from '../http/result.js'
@@ -21,13 +22,7 @@ import { Interception } from './interception.js'
 import { Run, type OuterInterceptor, type ServedRoute } from './served-route.js'
 
 /** For interceptors whose request needs no response any more. It is never sent. */
-const unsentResponse: RouteResponse = new PreparedResponse({
-  status: 503,
-  list: [],
-  body: null,
-  length: undefined,
-  collected: { from: undefined, count: 0 },
-})
+const unsentResponse: RouteResponse = new PreparedResponse(503, new HeaderList(), null, 0)
 
 export class Pipeline {
   /** True while the application closes. Every response then closes its connection. */
@@ -46,7 +41,7 @@ export class Pipeline {
   /** Serves a request by a route. Never throws. */
   start(request: ServerRequest, route: ServedRoute): void {
     request.pathNames = route.pathNames
-    if (route.headers !== undefined) request.responseHeaders = [...route.headers]
+    if (route.headers !== undefined) request.responseHeaders = route.headers.copy()
     if (route.hasLiveQueries) request.dependsOn |= onAccept
     request.route = route.info
     runInRequest(request, this.#run, route.toClient, 0)

@@ -1,6 +1,7 @@
 /** A route as planned at the start, from its metadata, before anything is compiled. */
 import type { AccessRule } from '../auth/access.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
+import type { HeaderList } from '../http/header-list.js'
 import type { Limits } from '../http/limits.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { Route, RouteInfo } from '../routing/route.js'
@@ -26,8 +27,8 @@ export interface PlannedRoute {
   readonly media: readonly string[]
   /** The public description of the route. */
   readonly info: RouteInfo
-  /** Headers of all responses: names and values in turn; `undefined` if there are none. */
-  readonly headers: readonly string[] | undefined
+  /** Headers of all responses; `undefined` if there are none. */
+  readonly headers: HeaderList | undefined
   /** Its interceptors and custom decorators, from outside to inside. */
   readonly interceptors: readonly PlannedInterceptor[]
   /** Changes of its operation in the document by custom decorators, from inside to outside. */

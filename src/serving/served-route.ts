@@ -1,4 +1,5 @@
 /** A route that is ready to serve: everything that its requests need, decided at the start. */
+import type { HeaderList } from '../http/header-list.js'
 import type { Intercept } from '../extensions/interceptor.js'
 import type { ResultRule } from '../http/result.js'
 import type { RouteResponse } from '../http/route-response.js'
@@ -24,8 +25,8 @@ export interface ServedRouteParts {
   readonly pathNames: readonly string[]
   /** The description of the route for interceptors and handlers; `undefined` if no route was found. */
   readonly info: RouteInfo | undefined
-  /** Headers of all responses, including errors: names and values in turn; `undefined` if there are none. */
-  readonly headers?: readonly string[] | undefined
+  /** Headers of all responses, including errors; `undefined` if there are none. */
+  readonly headers?: HeaderList | undefined
   /** True if clients that accept events get a live query instead of one response. Default false. */
   readonly hasLiveQueries?: boolean
   /** In order, before the handler or the outer interceptor. Contains only the steps that the route needs. */
@@ -50,7 +51,7 @@ export interface ServedRouteParts {
 export class ServedRoute implements ServedRouteParts {
   readonly pathNames: readonly string[]
   readonly info: RouteInfo | undefined
-  readonly headers: readonly string[] | undefined
+  readonly headers: HeaderList | undefined
   readonly hasLiveQueries: boolean
   readonly before: readonly Step[]
   readonly interceptor: OuterInterceptor | undefined

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { RunQueue } from '../core/run-queue.js'
-import { findValue } from '../http/response-head.js'
+import type { HeaderList } from '../http/header-list.js'
 import { type Incoming, createIncoming, type FakeResponse } from '../http/node-messages.js'
 
 /** The part of the outer request that applies to the internal requests. */
@@ -96,8 +96,8 @@ export function createTunneledRequest(
 }
 
 /** True if the response is an event stream. */
-export function isEventStream(headers: readonly string[]): boolean {
-  return findValue(headers, 'Content-Type')?.startsWith('text/event-stream') === true
+export function isEventStream(headers: HeaderList): boolean {
+  return headers.first('Content-Type')?.startsWith('text/event-stream') === true
 }
 
 export interface StreamEvent {

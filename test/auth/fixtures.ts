@@ -124,9 +124,7 @@ export async function failureOf(run: () => unknown): Promise<HttpError> {
 
 /** The value of a response header that was added to the request, or undefined. */
 export function addedHeader(request: ServerRequest, name: string): string | undefined {
-  const list = request.responseHeaders ?? []
-  const index = list.indexOf(name)
-  return index === -1 ? undefined : list[index + 1]
+  return request.responseHeaders?.first(name)
 }
 
 /** A log that stores its lines as `level message`. */

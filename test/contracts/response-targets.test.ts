@@ -89,7 +89,7 @@ const implementations: [string, Implementation][] = [
       answerInto(outgoing, handler, message)
       const { status, headers } = await outgoing.head
       const chunks = (await outgoing.body.toArray()) as Buffer[]
-      return { status, headers, body: Buffer.concat(chunks).toString() }
+      return { status, headers: headers.flat, body: Buffer.concat(chunks).toString() }
     },
   ],
   [

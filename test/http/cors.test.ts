@@ -13,7 +13,7 @@ describe('createCors', () => {
   it('allows every origin with one fixed list', () => {
     const cors = createCors()
     expect(cors.headersFor(from('https://a.example'))).toBe(cors.fixed)
-    expect(cors.fixed).toEqual([
+    expect(cors.fixed?.flat).toEqual([
       'Access-Control-Allow-Origin',
       '*',
       'Access-Control-Allow-Methods',
@@ -27,8 +27,12 @@ describe('createCors', () => {
 
   it('adds the lifetime to preflight responses', () => {
     const cors = createCors({ maxAge: 60 })
-    expect(cors.preflightHeaders(from())).toEqual([...cors.fixed!, 'Access-Control-Max-Age', '60'])
-    expect(createCors().preflightHeaders(from()).slice(-2)).toEqual([
+    expect(cors.preflightHeaders(from()).flat).toEqual([
+      ...cors.fixed!.flat,
+      'Access-Control-Max-Age',
+      '60',
+    ])
+    expect(createCors().preflightHeaders(from()).flat.slice(-2)).toEqual([
       'Access-Control-Max-Age',
       '86400',
     ])
@@ -36,8 +40,8 @@ describe('createCors', () => {
 
   it('exposes and allows additional headers', () => {
     const cors = createCors({ exposedHeaders: ['X-Total-Count'], allowedHeaders: ['X-App'] })
-    expect(cors.fixed).toContain('FreshToken, X-Total-Count')
-    expect(cors.fixed).toContain(
+    expect(cors.fixed?.flat).toContain('FreshToken, X-Total-Count')
+    expect(cors.fixed?.flat).toContain(
       'Origin, X-Requested-With, Content-Type, Accept, Authorization, X-App',
     )
   })
@@ -48,8 +52,8 @@ describe('createCors', () => {
       const cors = createCors({ origins: ['https://Shop.example:443', 'http://localhost:5173'] })
       expect(cors.fixed).toBeUndefined()
       for (const list of [cors.headersFor(from(origin)), cors.preflightHeaders(from(origin))]) {
-        expect(list.slice(0, 2)).toEqual(['Access-Control-Allow-Origin', origin])
-        expect(list.join()).toContain('Vary,Origin')
+        expect(list.flat.slice(0, 2)).toEqual(['Access-Control-Allow-Origin', origin])
+        expect(list.get('Vary')).toBe('Origin')
       }
     },
   )
@@ -63,8 +67,8 @@ describe('createCors', () => {
   ])('names no origin for %s, and sends Vary nevertheless', (origin) => {
     const cors = createCors({ origins: ['https://shop.example'] })
     for (const list of [cors.headersFor(from(origin)), cors.preflightHeaders(from(origin))]) {
-      expect(list).not.toContain('Access-Control-Allow-Origin')
-      expect(list.join()).toContain('Vary,Origin')
+      expect(list.has('Access-Control-Allow-Origin')).toBe(false)
+      expect(list.get('Vary')).toBe('Origin')
     }
   })
 })

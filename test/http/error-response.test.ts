@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
-import { unreadBody, toErrorResponse } from '../../src/http/failure-writer.js'
+import { unreadBody } from '../../src/http/early-response.js'
+import { toErrorReply } from '../../src/http/failure-writer.js'
 import { type Incoming, FakeResponse } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createCors } from '../../src/http/cors.js'
@@ -152,26 +153,28 @@ describe('the drain time', () => {
 const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json'
 
-describe('toErrorResponse', () => {
+describe('toErrorReply', () => {
   it('returns status and message', () => {
-    expect(toErrorResponse(new HttpError(404, 'No such item'), undefined)).toEqual({
+    expect(toErrorReply(new HttpError(404, 'No such item'), undefined)).toMatchObject({
       status: 404,
-      headers: ['Content-Type', json],
+      mediaType: json,
+      headers: { flat: [] },
       body: '{"error":"No such item"}',
     })
   })
 
   it('returns the field errors', () => {
     const errors = [{ path: 'lines.0.qty', code: 'min', message: 'qty must not be less than 1' }]
-    const { body } = toErrorResponse(new HttpError(400, 'qty is wrong', { errors }), undefined)
+    const { body } = toErrorReply(new HttpError(400, 'qty is wrong', { errors }), undefined)
     expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', errors })
   })
 
   it('passes on the headers of the error', () => {
     const error = new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } })
-    expect(toErrorResponse(error, undefined)).toEqual({
+    expect(toErrorReply(error, undefined)).toMatchObject({
       status: 401,
-      headers: ['Content-Type', json, 'WWW-Authenticate', 'Bearer'],
+      mediaType: json,
+      headers: { flat: ['WWW-Authenticate', 'Bearer'] },
       body: '{"error":"Unauthorized"}',
     })
   })
@@ -184,21 +187,22 @@ describe('toErrorResponse', () => {
     ['undefined', undefined],
     ['null', null],
   ])('masks %s', (_what, error) => {
-    expect(toErrorResponse(error, undefined)).toEqual({
+    expect(toErrorReply(error, undefined)).toMatchObject({
       status: 500,
-      headers: ['Content-Type', json],
+      mediaType: json,
+      headers: { flat: [] },
       body: '{"error":"Internal server error"}',
     })
   })
 
   it('never returns the cause', () => {
     const error = new HttpError(400, 'Malformed', { cause: new Error('at /srv/app.js:7') })
-    expect(JSON.stringify(toErrorResponse(error, problem))).not.toContain('srv')
+    expect(JSON.stringify(toErrorReply(error, problem))).not.toContain('srv')
   })
 
   it('refuses headers that cannot be sent', () => {
     const error = new HttpError(400, 'x', { headers: { 'X-A': 'a\r\nb' } })
-    expect(() => toErrorResponse(error, undefined)).toThrow(
+    expect(() => toErrorReply(error, undefined)).toThrow(
       'Header "X-A": the value contains CR or LF',
     )
   })
@@ -206,8 +210,8 @@ describe('toErrorResponse', () => {
   it('makes an RFC 9457 body that also has error', () => {
     const errors = [{ path: 'price', code: 'min', message: 'price must not be less than 0' }]
     const error = new HttpError(400, 'price must not be less than 0', { errors, code: 'INVALID' })
-    const response = toErrorResponse(error, problem)
-    expect(response.headers).toEqual(['Content-Type', problem])
+    const response = toErrorReply(error, problem)
+    expect(response.mediaType).toBe(problem)
     expect(JSON.parse(response.body)).toEqual({
       type: 'about:blank',
       title: 'Bad request',
@@ -220,7 +224,7 @@ describe('toErrorResponse', () => {
   })
 
   it('masks an RFC 9457 body, too', () => {
-    expect(JSON.parse(toErrorResponse(new Error('secret'), problem).body)).toEqual({
+    expect(JSON.parse(toErrorReply(new Error('secret'), problem).body)).toEqual({
       type: 'about:blank',
       title: 'Internal server error',
       status: 500,
@@ -247,7 +251,7 @@ describe('toErrorResponse', () => {
     ['application/problem+jsonx', false],
     ['application/problem+xml', false],
   ])('Accept %p requests problem+json: %p', (accept, expected) => {
-    const { headers } = toErrorResponse(new HttpError(404), accept)
-    expect(headers[1] === problem).toBe(expected)
+    const { mediaType } = toErrorReply(new HttpError(404), accept)
+    expect(mediaType === problem).toBe(expected)
   })
 })

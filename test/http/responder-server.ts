@@ -3,12 +3,13 @@ import type { CorsOptions, Log } from '../../src/index.js'
 import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { createCors } from '../../src/http/cors.js'
+import { HeaderList } from '../../src/http/header-list.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder, type Responder } from '../../src/http/responder.js'
 import type { ResultRule } from '../../src/http/result.js'
 
 export { toEventText } from '../../src/http/events.js'
-export { createCors, createResponder }
+export { createCors, createResponder, HeaderList }
 
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
 

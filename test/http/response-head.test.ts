@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError, redirect, reply } from '../../src/index.js'
 import {
+  HeaderList,
   respondOnce,
   respondWith,
   sendBytes,
@@ -86,7 +87,7 @@ describe('headers collected on the request', () => {
   it('lead to a masked 500 when they cannot be sent', async () => {
     const response = await respondOnce({
       handle: (request, responder) => {
-        request.responseHeaders = ['X-Note', 'a\r\nSet-Cookie: x=1']
+        request.responseHeaders = HeaderList.from({ 'X-Note': 'a\r\nSet-Cookie: x=1' })
         responder.send(request, { id: 7 }, plainRule)
       },
     })

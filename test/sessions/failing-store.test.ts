@@ -91,6 +91,6 @@ describe('a failing session store', () => {
       request.session.destroy()
     })
     await expect(visitor).rejects.toMatchObject(unavailable)
-    expect(requests[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
+    expect(requests[0]?.responseHeaders?.first('Set-Cookie')).toContain('Max-Age=0')
   })
 })

@@ -28,9 +28,9 @@ export async function visit(
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)
   await manager.save(request)
-  const added = request.responseHeaders ?? []
-  const setCookie = added[0] === 'Set-Cookie' ? added[1] : undefined
-  expect(added.length).toBe(setCookie === undefined ? 0 : 2)
+  const added = request.responseHeaders
+  const setCookie = added?.first('Set-Cookie')
+  expect(added?.hasOnly('Set-Cookie')).toBe(setCookie === undefined ? undefined : true)
   return { before, setCookie, cookie: setCookie?.split(';')[0] }
 }
 

@@ -164,11 +164,7 @@ export class UnavailableServer {
     }
     const script = `${pageRoot}/start.js?start=${this.#start}`
     const { html, headers: pageHeaders } = toPage(reason, isExplained ? script : undefined)
-    const [, policy = ''] = pageHeaders
-    send(outgoing, 503, 'text/html; charset=utf-8', html, {
-      ...headers,
-      'Content-Security-Policy': policy,
-    })
+    send(outgoing, 503, 'text/html; charset=utf-8', html, { ...headers, ...pageHeaders })
   }
 }
 

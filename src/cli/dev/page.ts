@@ -15,6 +15,7 @@ import {
 } from '../describe-application.js'
 import type { AttachedHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { Auth } from '../../auth/auth.js'
+import { HeaderList } from '../../http/header-list.js'
 import { pageFolder } from '../../http/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
@@ -63,7 +64,8 @@ export function createPage(
     else if (pagePath === '' && secretInAddress(incoming.url) !== null) {
       // The secret is moved from the address to a cookie, so that the history and screenshots do not show it.
       const cookie = secretCookie(incoming.headers.host ?? '', secret)
-      outgoing.writeHead(303, ['Location', root, 'Set-Cookie', cookie, ...pageHeaders])
+      const headers = { Location: root, 'Set-Cookie': cookie, ...pageHeaders }
+      outgoing.writeHead(303, HeaderList.from(headers).flat)
       outgoing.end()
     } else void serve({ incoming, outgoing, path: pagePath, handlers, show })
     return true
@@ -258,20 +260,24 @@ function send(outgoing: Outgoing, status: number, value: unknown): void {
 }
 
 function sendText(outgoing: Outgoing, status: number, type: string, text: string): void {
-  outgoing.writeHead(status, [
-    // The rest of a body that is too large is not read.
-    ...(status === 413 ? ['Connection', 'close'] : []),
-    ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))],
+  const headers = HeaderList.from({
+    'Content-Type': type,
+    'Content-Length': String(Buffer.byteLength(text)),
     ...pageHeaders,
-  ])
+  })
+  // The rest of a body that is too large is not read.
+  if (status === 413) headers.add('Connection', 'close')
+  outgoing.writeHead(status, headers.flat)
   outgoing.end(text)
 }
 
-const pageHeaders: readonly string[] = [
-  ...['Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff'],
-  ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
-  ...['Cross-Origin-Resource-Policy', 'same-origin'],
-]
+const pageHeaders: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+}
 
 // The routes with sample input, for the forms that try them.
 

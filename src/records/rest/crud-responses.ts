@@ -35,7 +35,7 @@ import { reply, type Reply } from '../../http/reply.js'
 import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
 import type { RelationCount } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
-import { entityTag, matchesEntityTag } from '../../http/response-head.js'
+import { entityTag, matchesEntityTag } from '../../http/entity-tag.js'
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { policyOf } from '../rights/record-policy.js'
 

@@ -126,7 +126,7 @@ function requestsWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 function isAllowed(cors: Cors, request: ServerRequest): boolean {
-  return cors.headersFor(request).includes('Access-Control-Allow-Origin')
+  return cors.headersFor(request).has('Access-Control-Allow-Origin')
 }
 
 function refuse(socket: Socket): void {

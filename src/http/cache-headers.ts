@@ -1,0 +1,97 @@
+/**
+ * `Vary` and `Cache-Control` of responses that depend on their caller. They are not cacheable, unless the handler sets
+ * another rule for private caches. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
+ */
+import type { HeaderList } from './header-list.js'
+
+/** Bits of `dependsOn`: the request headers that the response depends on. */
+export const onAuthorization = 1
+export const onCookie = 2
+/** The application reads the token itself, so that the response may depend on any header. */
+export const onAnything = 4
+/** The response is one of several representations: JSON or events, or an error as JSON or as a page. */
+export const onAccept = 8
+
+const allBits = onAuthorization | onCookie | onAnything | onAccept
+
+/** The value of `Vary`, by bits. */
+const varied: readonly string[] = Array.from({ length: allBits + 1 }, (_, bits) => {
+  if ((bits & onAnything) !== 0) return '*'
+  const names: [bit: number, name: string][] = [
+    [onAuthorization, 'Authorization'],
+    [onCookie, 'Cookie'],
+    [onAccept, 'Accept'],
+  ]
+  return names.flatMap(([bit, name]) => ((bits & bit) === 0 ? [] : [name])).join(', ')
+})
+const noStore = 'private, no-store'
+/**
+ * Headers that shared caches use instead of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`.
+ */
+const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
+
+/** The request of a response. */
+interface Requested {
+  /** The request headers that the response depends on: the bits above. */
+  readonly dependsOn: number
+  /** The authentication of the caller. */
+  readonly admitted: object | undefined
+  /** Whether a session was read. */
+  readonly hasVisitor: boolean
+}
+
+/** The fast path for a response without cache headers and cookies. */
+export function addCacheHeaders(headers: HeaderList, request: Requested): void {
+  if (request.dependsOn === 0) return
+  headers.add('Vary', varied[request.dependsOn & allBits] ?? '')
+  if (isPersonal(request)) headers.add('Cache-Control', noStore)
+}
+
+/**
+ * Adds `Vary`, and `Cache-Control` if the response is for one caller, to complete headers.
+ *
+ * @param dependsOn the bits that `Vary` names
+ */
+export function completeCacheHeaders(
+  headers: HeaderList,
+  request: Requested,
+  dependsOn = request.dependsOn,
+): void {
+  if (dependsOn !== 0) {
+    const vary = headers.get('Vary')
+    const missing = vary === undefined ? dependsOn : dependsOn & ~varyBits(vary)
+    if (missing !== 0) headers.add('Vary', varied[missing & allBits] ?? '')
+  }
+  if (!isPersonal(request) && !headers.has('Set-Cookie') && !headers.has('FreshToken')) return
+  const rule = headers.get('Cache-Control')
+  if (rule === undefined) headers.add('Cache-Control', noStore)
+  else if (!isPrivate(rule)) headers.replace('Cache-Control', noStore)
+  headers.deleteMatching(cdnRule)
+}
+
+function isPersonal({ admitted, hasVisitor }: Requested): boolean {
+  return admitted !== undefined || hasVisitor
+}
+
+/** Whether a `Cache-Control` value excludes shared caches. */
+function isPrivate(rule: string): boolean {
+  const directives = rule.split(',').map((directive) => directive.trim().toLowerCase())
+  const opens = directives.some((name) => name === 'public' || name.startsWith('s-maxage'))
+  return directives.includes('private') && !opens
+}
+
+/** The last value of `Vary` and its bits, because most responses of an application have the same value. */
+let [lastVary, lastBits] = ['', 0]
+
+function varyBits(vary: string): number {
+  if (vary !== lastVary) [lastVary, lastBits] = [vary, readVary(vary)]
+  return lastBits
+}
+
+function readVary(vary: string): number {
+  const names = vary.split(',').map((name) => name.trim().toLowerCase())
+  if (names.includes('*')) return allBits
+  const authorization = names.includes('authorization') ? onAuthorization : 0
+  const accept = names.includes('accept') ? onAccept : 0
+  return authorization | accept | (names.includes('cookie') ? onCookie : 0)
+}
