@@ -86,7 +86,7 @@ export type { AuthOptions, RotationOptions } from './auth/options.js'
 export type { ReadToken } from './auth/options.js'
 export type { SignInEntry } from './auth/sign-ins.js'
 export { hashPassword, verifyPassword } from './auth/password.js'
-export type { SessionStore } from './auth/sessions.js'
+export type { SessionStore } from './auth/session-stores.js'
 
 export { Use } from './extensions/interceptor.js'
 export {
@@ -227,7 +227,7 @@ export {
   providerMethod,
   type ProviderMethod,
 } from './bootstrap/provider-method.js'
-export { resolveClass, type Class, type ClassReference } from './metadata/class-metadata.js'
+export { resolveClass, type Class, type ClassReference } from './metadata/class.js'
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'

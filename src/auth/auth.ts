@@ -26,11 +26,11 @@ import {
   type RefusalCause,
   type TokenCheckResult,
   type TokenRefusal,
+  type PublicKey,
+  type Rotation,
 } from './tokens.js'
 import type { Keys } from './keys.js'
 import { RefusalWarnings } from './refusal-warnings.js'
-import type { RotationRule, Rotation } from './options.js'
-import type { PublicKey } from './key-origin.js'
 import {
   SignInRegistry,
   createMemorySignIns,
@@ -43,6 +43,7 @@ import {
   exchangeRule,
   ReplacedTokenRegistry,
   createMemorySuccessors,
+  type RotationRule,
   type Successors,
 } from './successors.js'
 import { createRenewal, type Renew, type Renewal } from './renewal.js'

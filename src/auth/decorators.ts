@@ -10,11 +10,8 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import {
-  createClassMetadata,
-  createMemberMetadata,
-  type Class,
-} from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
+import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import { noAuthAccess, tokenAccess, type AccessRule, type Guard } from './access.js'
 
 /**

@@ -15,7 +15,7 @@ import { readFileSync, existsSync } from 'node:fs'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { defaultAlgorithms, type SignatureAlgorithm } from './tokens.js'
+import { defaultAlgorithms, type PublicKey } from './tokens.js'
 import type { Log } from '../core/log.js'
 import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -286,17 +286,6 @@ function readFolder(folder: string, refuse: Refuse): KeyOrigin {
 }
 
 // PEM text and files (RFC 7468). They are read synchronously, because bootstrap checks keys.
-
-/** A key that verifies tokens. */
-export interface PublicKey {
-  /** The `kid` of tokens: the name that the application gives, otherwise the thumbprint of the key (RFC 7638). */
-  readonly kid: string
-  readonly key: KeyObject
-  /** Algorithms of tokens that this key verifies. */
-  readonly algorithms: readonly SignatureAlgorithm[]
-  /** True if `kid` is the thumbprint, so that an issuer may use another name. */
-  readonly unnamed: boolean
-}
 
 /** A key that signs tokens. */
 export interface PrivateKey {

@@ -5,13 +5,12 @@ import type { Log } from '../core/log.js'
 import {
   checkStrength,
   thumbprint,
-  type PublicKey,
   toPublicKey,
   type PrivateKey,
   openKeyFolder,
   type KeyOrigin,
 } from './key-origin.js'
-import { signatureAlgorithms, type SignatureAlgorithm } from './tokens.js'
+import { signatureAlgorithms, type PublicKey, type SignatureAlgorithm } from './tokens.js'
 
 /** Milliseconds between two requests to the issuer, even if tokens have unknown `kid`s. */
 const cooldown = 30_000

@@ -9,10 +9,9 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/time.js'
 import type { Renew } from './renewal.js'
+import type { RotationRule } from './successors.js'
+import type { Rotation } from './tokens.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
-
-/** When a response contains a fresh token: after half of the token's lifetime, always, or never. */
-export type Rotation = 'half-life' | 'always' | 'never'
 
 /** The treatment of a token after rotation has replaced it. */
 export interface RotationOptions {
@@ -26,13 +25,6 @@ export interface RotationOptions {
    * rejected.
    */
   readonly reuse?: 'end'
-}
-
-/** `RotationOptions` with its time in seconds. */
-export interface RotationRule {
-  /** Seconds. */
-  readonly grace: number
-  readonly reuse: 'end' | undefined
 }
 
 /** `bootstrap(AppModule, { auth: { … } })`. */

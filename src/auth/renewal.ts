@@ -2,8 +2,7 @@
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
-import type { Rotation } from './options.js'
-import { isDue, renewedClaims } from './tokens.js'
+import { isDue, renewedClaims, type Rotation } from './tokens.js'
 import { isRotated, type Replaced } from './successors.js'
 
 /**

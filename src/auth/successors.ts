@@ -9,8 +9,14 @@ import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './tokens.js'
-import type { RotationRule } from './options.js'
 import { queryStore } from './revocations.js'
+
+/** How a replaced token is treated: `RotationOptions` with its time in seconds. */
+export interface RotationRule {
+  /** Seconds. */
+  readonly grace: number
+  readonly reuse: 'end' | undefined
+}
 
 /** The default rule for `exchange`. */
 export const exchangeRule: RotationRule = { grace: 30, reuse: 'end' }

@@ -5,8 +5,6 @@
 
 import { type KeyObject, randomUUID } from 'node:crypto'
 import type { Claims } from '../http/request.js'
-import type { Rotation } from './options.js'
-import type { PublicKey } from './key-origin.js'
 import { isMap } from '../core/json.js'
 import { readSeconds } from '../core/time.js'
 
@@ -121,6 +119,9 @@ function toSeconds(name: string, value: number | string): number {
 }
 
 // Renewal: when a token is renewed, and the claims of the next one.
+
+/** When a response contains a fresh token: after half of the token's lifetime, always, or never. */
+export type Rotation = 'half-life' | 'always' | 'never'
 
 /** Seconds after the first sign-in at which rotation ends, so that the user must sign in again. */
 export const longestRotation = 12 * 3600
@@ -289,6 +290,17 @@ export type SignatureAlgorithm = (typeof signatureAlgorithms)[number]
 
 /** The algorithms of configured keys, and of tokens that the application signs. */
 export const defaultAlgorithms: readonly SignatureAlgorithm[] = ['RS256']
+
+/** A key that verifies tokens. */
+export interface PublicKey {
+  /** The `kid` of tokens: the name that the application gives, otherwise the thumbprint of the key (RFC 7638). */
+  readonly kid: string
+  readonly key: KeyObject
+  /** Algorithms of tokens that this key verifies. */
+  readonly algorithms: readonly SignatureAlgorithm[]
+  /** True if `kid` is the thumbprint, so that an issuer may use another name. */
+  readonly unnamed: boolean
+}
 
 /** Values of `typ` that an access token may have (RFC 7519 §5.1, RFC 9068 §2.1). Other kinds of tokens have others. */
 const tokenTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt'])

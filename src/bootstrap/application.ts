@@ -19,7 +19,7 @@ import type { Listener } from './listen.js'
 import type { ApplicationPlan } from './plan-application.js'
 import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import {
   injectRequest,

@@ -5,7 +5,7 @@
 
 import { findLoadingCopy, setLoadsApplication } from '../errors/copies.js'
 import { DeclarationError } from '../errors/declaration-error.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { BootstrapOptions } from './options.js'
 import type { Log } from '../core/log.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'

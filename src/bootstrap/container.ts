@@ -6,8 +6,7 @@ import { resetState } from '../core/provider-symbols.js'
 import type { Problems } from '../errors/problems.js'
 import { suggestion } from '../errors/did-you-mean.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
-import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class-metadata.js'
+import { isClass, type Class } from '../metadata/class.js'
 import {
   classProvider,
   tokenName,

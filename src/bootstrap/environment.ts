@@ -13,8 +13,9 @@ import { HttpError } from '../errors/http-error.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
-import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import { createClassMetadata, type Class } from '../metadata/class-metadata.js'
+import { isClass, type Class } from '../metadata/class.js'
+import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { createClassMetadata } from '../metadata/class-metadata.js'
 import { classProvider, type ProviderDeclaration, type Token } from './provider.js'
 
 const configs = createClassMetadata<true>('config')

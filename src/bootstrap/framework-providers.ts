@@ -1,5 +1,5 @@
 /** Creates the providers that the framework itself has in every application. */
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { HealthCheck } from '../extensions/custom-metadata.js'
 import { Auth } from '../auth/auth.js'
 import { createGate, type Gate } from '../auth/gate.js'

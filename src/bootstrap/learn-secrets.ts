@@ -1,5 +1,5 @@
 /** Collects the classes whose hidden and secured fields are secrets of the application. */
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { readRecord } from '../records/model/record.js'
 import type { Redactor } from '../serving/redaction/redactor.js'
 import type { PlannedRoute } from '../serving/planned-route.js'

@@ -3,19 +3,15 @@
  * which routes.
  */
 
-import {
-  type Class,
-  resolveClass,
-  type ClassReference,
-  createClassMetadata,
-} from '../metadata/class-metadata.js'
+import { type Class, resolveClass, type ClassReference, isClass } from '../metadata/class.js'
+import { createClassMetadata } from '../metadata/class-metadata.js'
 import { type Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
-import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
 import type { Database } from '../records/public-database.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'

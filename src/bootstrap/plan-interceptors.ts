@@ -3,7 +3,7 @@
  * one list, from outside to inside. Nothing is created yet. Mistakes are reported as problems.
  */
 import { Problems } from '../errors/problems.js'
-import { resolveClass, type Class } from '../metadata/class-metadata.js'
+import { resolveClass, type Class } from '../metadata/class.js'
 import {
   type InterceptorClass,
   isInterceptorPosition,

@@ -2,7 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import type { Option } from '../options/declare-options.js'
 import { option } from '../options/option.js'
-import { resolveClass, type ClassReference } from '../metadata/class-metadata.js'
+import { resolveClass, type ClassReference } from '../metadata/class.js'
 
 /** A class of a provider, or a function that returns one, and the name of its method. */
 export type ProviderMethod = readonly [provider: ClassReference, method: string]

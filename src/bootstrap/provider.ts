@@ -1,8 +1,7 @@
 /** Providers: values and instances that constructors may ask for, by class, text or symbol. */
-import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
+import { resolveClass, type ClassReference, type Class, isClass } from '../metadata/class.js'
 import {
   emittedConstructorTypes,
-  isClass,
   decorate,
   toDecorator,
   type AnyDecorator,

@@ -5,7 +5,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { readShape } from '../fields/shape.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 
 interface NamedClasses {

@@ -8,7 +8,7 @@ import { missingPackage, type MissingPackage } from '../errors/missing-package.j
 import { findSlowPatterns } from '../fields/pattern-cost.js'
 import { readShape } from '../fields/shape.js'
 import type { Log } from '../core/log.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { findRouteWarnings } from '../routing/route.js'
 import type { Settings } from './options.js'
 import type { PlannedRoute } from '../serving/planned-route.js'

@@ -4,7 +4,7 @@
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { MetadataDecorator, RouteInfo } from '../routing/route.js'
 import {
   type OnEnter,

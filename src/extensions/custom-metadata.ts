@@ -3,7 +3,8 @@ import type { Log } from '../core/log.js'
 import { rememberPosition } from '../errors/source-position.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
-import { createMemberMetadata, lineage, type Class } from '../metadata/class-metadata.js'
+import { lineage, type Class } from '../metadata/class.js'
+import { createMemberMetadata } from '../metadata/class-metadata.js'
 
 /**
  * Marks a method of a provider as a check of `/health/ready`. It takes no arguments, and fails by throwing, by returning

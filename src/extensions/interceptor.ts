@@ -3,13 +3,8 @@
  * is named by `@Use`, a module or `bootstrap`, and called by `serving/`.
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
-import {
-  type ClassReference,
-  createClassMetadata,
-  createMemberMetadata,
-  lineage,
-  type Class,
-} from '../metadata/class-metadata.js'
+import { type ClassReference, lineage, type Class } from '../metadata/class.js'
+import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
 import type { MetadataDecorator, RouteInfo } from '../routing/route.js'
 import type { RouteResponse } from '../http/route-response.js'

@@ -11,7 +11,7 @@ import { compileInput, type Check } from './compile-input.js'
 import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 
 /** @param nameOf the field as messages name it: `Order.lines` */

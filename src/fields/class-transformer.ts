@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Problems } from '../errors/problems.js'
-import { lineage, type Class } from '../metadata/class-metadata.js'
+import { lineage, type Class } from '../metadata/class.js'
 import { derivedFrom } from './field.js'
 import type { KindName } from './kinds/table.js'
 

@@ -3,7 +3,7 @@
  * `globalThis` (its src/metadata/MetadataStorage.ts), so any copy of the package works, and applications without it pay
  * nothing.
  */
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 

@@ -1,6 +1,6 @@
 /** Derives classes from other classes: `pick`, `omit`, `partial` and `Page.of`. Source: public API, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import {
   addConstraint,
   isSent,

@@ -1,14 +1,10 @@
 /**
  * `@Field`: declares a property once, for checks, documentation, GraphQL and the table. Source: public API, Records.
  */
-import {
-  type Class,
-  createClassMetadata,
-  createMemberMetadata,
-} from '../metadata/class-metadata.js'
+import { type Class, isClass } from '../metadata/class.js'
+import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import {
   decorate,
-  isClass,
   toDecorator,
   type AnyDecorator,
   type DecoratorTarget,

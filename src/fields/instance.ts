@@ -2,7 +2,7 @@
  * Creates instances of a class, without its constructor if the constructor does nothing. The contents of a class are read
  * once: from its parsed source text, and from a trial instance if it initialises properties.
  */
-import { lineage, type Class } from '../metadata/class-metadata.js'
+import { lineage, type Class } from '../metadata/class.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
 /** Creates an instance that has only the properties that the class initialises. */

@@ -5,7 +5,7 @@
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { emittedFieldType } from '../metadata/dialect.js'
-import { lineage, type Class } from '../metadata/class-metadata.js'
+import { lineage, type Class } from '../metadata/class.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint, describeConstraints } from './class-validator.js'
 import {

@@ -5,7 +5,7 @@
 
 import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'
 import type { Problems } from '../errors/problems.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { Database } from '../records/database.js'
 import type { FieldCosts } from './measure.js'
 import type { Planner } from './planner-contract.js'

@@ -4,8 +4,7 @@
  * plain function. Source: public API, GraphQL.
  */
 import type { GraphQLResolveInfo } from 'graphql'
-import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class-metadata.js'
+import { isClass, type Class } from '../metadata/class.js'
 import type { Arguments } from './declarations.js'
 
 /** The resolver that the schema calls. */

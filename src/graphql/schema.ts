@@ -7,7 +7,7 @@ import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
 import {
   argumentNames,

@@ -3,7 +3,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Problems } from '../errors/problems.js'
 import { marksOf } from '../errors/field-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import type { ClassReference } from '../metadata/class-metadata.js'
+import type { ClassReference } from '../metadata/class.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { HttpRequest } from './request.js'
 

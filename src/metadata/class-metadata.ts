@@ -3,29 +3,8 @@
  * its own metadata here.
  */
 import { markDeclared } from '../errors/copies.js'
-import { isClass, settleDecorators } from './dialect.js'
-
-/**
- * `Item`, or `() => Item` if the class is defined later (import cycles, classes further down the file).
- */
-export type ClassReference<T = object> = Class<T> | (() => Class<T>)
-
-/** A class, or a list of it: `Item`, `() => Item`, `[Item]`, `[() => Item]`, `() => [Item]`. */
-export type Declared = ClassReference | readonly [ClassReference] | (() => readonly [Class])
-
-/**
- * @returns the class, or `undefined` if there is none (yet): an import cycle is read too early, or the thunk returns
- * something else
- */
-export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
-  if (isClass(reference)) return reference as Class<T>
-  if (typeof reference !== 'function') return undefined
-  const resolved: unknown = (reference as () => unknown)()
-  return isClass(resolved) ? (resolved as Class<T>) : undefined
-}
-
-/** Any class, abstract ones included. */
-export type Class<T = object> = abstract new (...args: never[]) => T
+import { lineage, type Class } from './class.js'
+import { settleDecorators } from './dialect.js'
 
 /** One value per class. A subclass without a value has the value of its base class. */
 export interface ClassMetadata<T> {
@@ -89,15 +68,4 @@ export function createMemberMetadata<T>(name: string): MemberMetadata<T> {
     readAll,
     read: (owner, member) => readAll(owner).get(member),
   }
-}
-
-/** The class and its base classes, the topmost first. */
-export function lineage(owner: Class): Class[] {
-  const classes: Class[] = []
-  let current: unknown = owner
-  while (typeof current === 'function' && current !== Function.prototype) {
-    classes.unshift(current as Class)
-    current = Object.getPrototypeOf(current)
-  }
-  return classes
 }

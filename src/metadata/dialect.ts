@@ -8,7 +8,7 @@
 import 'reflect-metadata'
 import { findOtherCopy, hasOtherCopies, markDeclared } from '../errors/copies.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import type { Class } from './class-metadata.js'
+import { isClass, type Class } from './class.js'
 
 /** The thing that a decorator is applied to. */
 export interface DecoratorTarget {
@@ -73,12 +73,6 @@ export function toDecorator(apply: (target: DecoratorTarget) => void): AnyDecora
       throw new TypeError('A decorator can only be used on a class, a method or a field.')
     }
   }
-}
-
-/** True for classes, whose `prototype` cannot be assigned; false for other functions. */
-export function isClass(value: unknown): value is Class {
-  if (typeof value !== 'function') return false
-  return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
 }
 
 /** The type that the compiler emitted for a field; `undefined` if it emits none (esbuild, tsx). */

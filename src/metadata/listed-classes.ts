@@ -2,8 +2,8 @@
  * The classes that modules of this process list, in any of its applications. A decorated class that no module lists was
  * probably forgotten.
  */
-import { resolveClass, type Class } from './class-metadata.js'
-import { findOtherCopyOf, isClass } from './dialect.js'
+import { resolveClass, type Class, isClass } from './class.js'
+import { findOtherCopyOf } from './dialect.js'
 
 const classes = new Set<WeakRef<Class>>()
 const remembered = new WeakSet<Class>()

@@ -5,7 +5,7 @@
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { resolveType, type DeclaredType } from '../fields/field.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { describeRoute } from '../routing/route.js'
 import {
   docMetadata,

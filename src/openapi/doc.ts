@@ -2,12 +2,8 @@
  * `@Doc`: descriptions, examples and deprecation of a route for the OpenAPI document. Source: specification, Route
  * documentation metadata; RFC 9745 (Deprecation) and RFC 8594 (Sunset).
  */
-import {
-  type Declared,
-  createClassMetadata,
-  createMemberMetadata,
-  type Class,
-} from '../metadata/class-metadata.js'
+import type { Declared, Class } from '../metadata/class.js'
+import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 
 /** When a route became deprecated, and when it will stop working. */

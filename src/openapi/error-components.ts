@@ -15,7 +15,7 @@ import { HttpError } from '../errors/http-error.js'
 import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
-import { resolveClass } from '../metadata/class-metadata.js'
+import { resolveClass } from '../metadata/class.js'
 import type { Schemas } from './schemas.js'
 import type { TokenSource } from '../auth/options.js'
 

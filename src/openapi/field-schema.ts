@@ -6,7 +6,7 @@ import { isCheckbox, isEmptyAbsent } from '../fields/compile-text.js'
 import { formats } from '../fields/formats.js'
 import { type FieldRules, describeWriteRule } from '../fields/rules.js'
 import type { ShapeField } from '../fields/shape.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { addConstraintSchemas, schemaFromConstraints } from './constraint-schema.js'
 import { type Schema, toPlainJson, portablePattern } from './json-schema.js'
 

@@ -1,5 +1,5 @@
 /** Stores sessions, sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Sessions. */
-import { toSessionStore, type SessionStore } from '../auth/sessions.js'
+import { toSessionStore, type SessionStore } from '../auth/session-stores.js'
 import type { Database } from './database.js'
 import { createExpiringTable, type ExpiringTable, createSweep } from './expiring-table.js'
 import { throwUnavailable } from './statements/client-errors.js'

@@ -2,7 +2,7 @@
 import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { Log } from '../core/log.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { Engine, EngineSource } from '../engines/contract/engine.js'
 import type { DatabaseClock } from './database-clock.js'
 import type { QueryBuilder } from './statements/builder.js'

@@ -1,6 +1,6 @@
 /** The contexts that hooks of a record receive. Source: public API, Records. */
 import type { Claims } from '../http/request.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { Repository } from './repository.js'
 
 /** The caller of a write. */

@@ -9,7 +9,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Clock, readSeconds } from '../core/time.js'
 import { attempt, type MaybePromise } from '../core/maybe-promise.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { Database } from './database.js'

@@ -1,12 +1,7 @@
 /** The decorators of routes: `@Controller('/items')` on a class, `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete` on its methods. */
 
-import {
-  type ClassReference,
-  createClassMetadata,
-  type Class,
-  type Declared,
-  createMemberMetadata,
-} from '../metadata/class-metadata.js'
+import type { ClassReference, Class, Declared } from '../metadata/class.js'
+import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import {
   decorate,
   toDecorator,

@@ -1,6 +1,6 @@
 /** Routes as data: collects the routes of controllers at the start, checks them, and warns about suspicious ones. */
 
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'

@@ -15,7 +15,7 @@ import { isThenable } from '../core/maybe-promise.js'
 import type { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { RouteInfo } from '../routing/route.js'
 import type {
   OnEnter,

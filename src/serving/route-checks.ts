@@ -19,7 +19,7 @@ import { isPlainData, rememberData } from '../http/response-body.js'
 import type { TextValues } from '../http/query-string.js'
 import { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import { requestCaller } from '../records/rights/caller.js'
 import {
   concealFrom,

@@ -14,7 +14,7 @@ import { formMedia, uploadMedia, type BodyField, type BodyPlan } from '../http/b
 import { readBody } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
 import type { ResultRule } from '../http/result.js'
-import type { Class } from '../metadata/class-metadata.js'
+import type { Class } from '../metadata/class.js'
 import type { Times } from '../http/server.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'

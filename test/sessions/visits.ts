@@ -2,11 +2,8 @@
 import { expect } from '@jest/globals'
 import type { Log, SessionStore } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import {
-  createSessionManager,
-  type SessionManager,
-  createMemoryStore,
-} from '../../src/auth/sessions.js'
+import { createMemoryStore } from '../../src/auth/session-stores.js'
+import { createSessionManager, type SessionManager } from '../../src/auth/sessions.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 interface Visit {

@@ -1,6 +1,6 @@
 /** `filigree jobs`: lists, retries and cancels jobs, without starting the application. */
 import { Clock } from '../../core/time.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import {
   cancelRow,
   countStates,

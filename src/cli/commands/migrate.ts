@@ -2,7 +2,7 @@
 import { relative, resolve } from 'node:path'
 import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { Database } from '../../records/database.js'
 import {
   checkMigrations,

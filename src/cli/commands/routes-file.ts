@@ -6,7 +6,7 @@
 import { operationIds } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 
 /**
  * Writes options for TanStack Query. They are plain objects for all its adapters: `useMutation(queries.itemCreate())`.

@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { isOfPackage } from '../../bootstrap/module.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { reachable } from '../../routing/route.js'

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import {
   listRoutes,

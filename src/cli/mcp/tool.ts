@@ -1,6 +1,6 @@
 /** Defines tools of `filigree mcp`: their description for agents, the check of their input, and their results. */
 import { checkOf } from '../../fields/checked-shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { classSchema } from '../../openapi/schemas.js'
 
 /** The project that the tools describe. */

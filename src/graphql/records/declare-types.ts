@@ -3,7 +3,7 @@
 import { formats } from '../../fields/formats.js'
 import { type FieldRules, describeWriteRule } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { titled, describeOutput } from '../type-notation.js'

@@ -5,7 +5,8 @@
  */
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
-import { type Class, createMemberMetadata } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
+import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import { writeFieldsRead } from '../../records/rights/method-access.js'
 import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'

@@ -1,6 +1,6 @@
 /** The changes that listeners receive, and the short text messages that carry them between processes. */
 import { tryParseJson } from '../../core/json.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'

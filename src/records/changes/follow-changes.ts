@@ -3,7 +3,7 @@
  * changes of one record as an async iterable: `database.changes(Ticket)`. Source: public API, Records.
  */
 import type { Log } from '../../core/log.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { Table } from '../model/table.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'

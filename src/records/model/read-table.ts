@@ -3,7 +3,7 @@
 import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { toSearchName } from './generated-names.js'
 import { type RecordOptions, addedRecordsOf } from './record.js'
 import { relationMetadataOf } from './relations.js'

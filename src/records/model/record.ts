@@ -1,6 +1,7 @@
 /** `@Record`: makes a class a record, whose fields are the columns of a table. Source: public API, Records. */
 
-import { createClassMetadata, type Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
+import { createClassMetadata } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
 import { fieldMetadata, generatedKey, writeFieldMetadata } from '../../fields/field.js'

@@ -3,11 +3,8 @@
 import type { WriteRule } from '../../fields/rules.js'
 import type { Relation, Table } from './table.js'
 import { writeFieldMetadata } from '../../fields/field.js'
-import {
-  type ClassReference,
-  createMemberMetadata,
-  type Class,
-} from '../../metadata/class-metadata.js'
+import type { ClassReference, Class } from '../../metadata/class.js'
+import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import type { Generated } from './generated.js'
 

@@ -4,7 +4,7 @@
  */
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { SqlTable, SqlRelation, Condition as SqlCondition } from '../../sql/table.js'
 import type { Constraint } from './read-columns.js'
 import type { RecordOptions } from './record.js'

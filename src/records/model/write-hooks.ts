@@ -11,7 +11,8 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
+import { createMemberMetadata } from '../../metadata/class-metadata.js'
 
 export const defaultIsolation: Isolation = 'serializable'
 

@@ -5,7 +5,7 @@
 import { silentLog, type Log } from '../../core/log.js'
 import { isThenable } from '../../core/maybe-promise.js'
 import type { Claims } from '../../http/request.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { RowsCaller } from '../model/record.js'
 import { skip } from '../model/skip.js'
 import type { Table } from '../model/table.js'

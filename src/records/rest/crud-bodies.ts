@@ -4,7 +4,7 @@
  */
 import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
 import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { isHidden } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'

@@ -1,7 +1,7 @@
 /** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
 import { hasConditions } from '../../auth/access.js'
 import { writeFieldMetadata } from '../../fields/field.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { DeclaredParameter } from '../../openapi/requests.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'

@@ -10,12 +10,8 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/query-string.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
-import {
-  createMemberMetadata,
-  resolveClass,
-  type ClassReference,
-  type Class,
-} from '../../metadata/class-metadata.js'
+import { resolveClass, type ClassReference, type Class } from '../../metadata/class.js'
+import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import {
   Delete,
   Get,

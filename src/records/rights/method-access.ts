@@ -5,7 +5,8 @@
 import type { AccessRule } from '../../auth/access.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Problems } from '../../errors/problems.js'
-import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
+import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { memberAccess, policyOf } from './record-policy.js'
 

@@ -6,7 +6,7 @@
 import { type Instance, insertRow } from './write-row.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, RequestAuth } from '../../http/request.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'

@@ -13,7 +13,7 @@ import { createTableCodec, type TableCodec } from '../model/codec.js'
 import { TablePlans } from './plans.js'
 import { compileWriteChecks, type WriteChecks } from './write-check.js'
 import type { QueryBuilder } from './builder.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import type { FilterContext } from '../filters/filter.js'
 
 export function createContext({

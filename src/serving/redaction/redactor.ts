@@ -7,7 +7,7 @@ import { Problems } from '../../errors/problems.js'
 import { isHarmlessHeader, isSecretName, hiddenText, hideShapes } from '../../core/secrets.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class.js'
 import { isGraphqlDocument, redactDocument, redactNamed } from './redact-text.js'
 
 /** Levels of nested objects and lists that are copied. */
