@@ -166,6 +166,7 @@ export { inMemory } from './engines/engine-for-url.js'
 export type { EngineSource } from './engines/contract/engine.js'
 export type { Repository } from './records/repository.js'
 export { recordsAs, type CallerRecords } from './records/rest/caller-records.js'
+export type { Presentation } from './fields/kinds/kind.js'
 export {
   describeFields,
   describeRecord,

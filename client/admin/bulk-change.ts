@@ -6,7 +6,7 @@ import { request, fieldErrorsOf, statusOf, errorText } from './requests.js'
 import { buttons, cancel, openDialog } from './dialog.js'
 import { el, replace, showError, showStatus, type Child } from './element.js'
 import { markBusy, type Form } from './form.js'
-import { fieldOf, labelAt, recordNamed, relationOf, type RecordInfo } from './schema.js'
+import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { toCount, toText, withCount } from './format.js'
 
@@ -318,7 +318,7 @@ class Summary {
   /** Looks up the titles of the rows whose keys change. */
   async lookUp(): Promise<void> {
     for (const { field, from, to } of this.#groups.values()) {
-      const target = targetOf(this.record, field)
+      const target = targetOf(this.record, fieldOf(this.record, field))
       if (target !== undefined) await lookUp(target, [from, to])
     }
   }
@@ -341,15 +341,10 @@ class Summary {
   }
 
   #show(field: string, value: unknown): string {
-    const target = targetOf(this.record, field)
+    const recordField = fieldOf(this.record, field)
+    const target = targetOf(this.record, recordField)
     return target === undefined || value === null
-      ? toText(value, fieldOf(this.record, field)?.kind)
+      ? toText(value, recordField?.kind.format)
       : cachedTitle(target, value)
   }
-}
-
-function targetOf(record: RecordInfo, name: string): RecordInfo | undefined {
-  const by = fieldOf(record, name)?.by
-  const relation = by === undefined ? undefined : relationOf(record, by)
-  return relation && recordNamed(relation.to)
 }

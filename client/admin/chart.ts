@@ -1,24 +1,23 @@
 /** The view "Figures": a bar chart of counts and sums, and a table with the same numbers. */
 import { request, rowsOf } from './requests.js'
+import { choicesOf } from './control-types.js'
 import { el, listen, newId, replace, svg, showError } from './element.js'
 import { describeCondition } from './filter.js'
 import { replacePath, pathTo } from './navigation.js'
 import {
   labelOf,
-  dateKinds,
-  numberKinds,
-  recordNamed,
-  relationOf,
   displayLabel,
   type FieldInfo,
   type RecordInfo,
   type Row,
+  targetOf,
+  type KindInfo,
 } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { asText, toCount, toText, toLabel, withCount } from './format.js'
+import { toCount, toText, toLabel, withCount } from './format.js'
 
-interface Bar {
+interface ChartBar {
   readonly name: string
   readonly value: number
   readonly text: string
@@ -27,33 +26,41 @@ interface Bar {
 const times = ['day', 'week', 'month', 'quarter', 'year'] as const
 const functions = ['sum', 'avg', 'min', 'max'] as const
 
+/** What the uses that the schema names mean. */
+const chartUses: Readonly<
+  Record<KindInfo['chart'], { isGroup?: true; isPeriod?: true; isNumber?: true }>
+> = {
+  groups: { isGroup: true },
+  numbers: { isGroup: true, isNumber: true },
+  periods: { isPeriod: true },
+  none: {},
+}
+
 /** The fields that rows can be grouped by, the most useful first. */
 function groupsOf(record: RecordInfo): { value: string; label: string }[] {
   const { fields } = record
   const plain = fields.filter(
-    ({ kind, list, fields: nested, name }) =>
+    ({ kind, list, name }) =>
       list !== true &&
-      nested === undefined &&
-      !['json', 'blob', 'file', 'text'].includes(kind) &&
-      !dateKinds.has(kind) &&
+      chartUses[kind.chart].isGroup === true &&
       name !== record.key &&
       name !== record.version,
   )
-  const rank = ({ oneOf, kind, by, name }: FieldInfo): number =>
-    oneOf !== undefined || kind === 'boolean'
+  const rank = (field: FieldInfo): number =>
+    choicesOf(field) !== undefined
       ? 0
-      : by !== undefined
+      : field.by !== undefined
         ? 1
-        : name === record.title
+        : field.name === record.title
           ? 4
-          : numberKinds.has(kind)
+          : chartUses[field.kind.chart].isNumber === true
             ? 3
             : 2
   const groups = plain
     .sort((one, other) => rank(one) - rank(other))
     .map((field) => ({ value: field.name, label: displayLabel(record, field) }))
   const inTime = fields.flatMap((field) =>
-    field.kind === 'datetime' || field.kind === 'date'
+    chartUses[field.kind.chart].isPeriod === true
       ? times.map((time) => ({
           value: `${field.name}:${time}`,
           label: `${labelOf(field)} by ${time}`,
@@ -66,8 +73,7 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
 function measuresOf(record: RecordInfo): { value: string; label: string }[] {
   const fields = record.fields.filter(
     ({ kind, list, by, name }) =>
-      numberKinds.has(kind) &&
-      kind !== 'id' &&
+      chartUses[kind.chart].isNumber === true &&
       list !== true &&
       by === undefined &&
       name !== record.key &&
@@ -174,10 +180,9 @@ async function toBars(
   rows: readonly Row[],
   by: string,
   resultField: string,
-): Promise<Bar[]> {
+): Promise<ChartBar[]> {
   const field = record.fields.find(({ name }) => name === by)
-  const relation = field?.by === undefined ? undefined : relationOf(record, field.by)
-  const target = relation && recordNamed(relation.to)
+  const target = targetOf(record, field)
   if (target !== undefined)
     await lookUp(
       target,
@@ -191,9 +196,7 @@ async function toBars(
         ? 'All'
         : target !== undefined && key !== null
           ? cachedTitle(target, key)
-          : field?.kind === 'datetime'
-            ? asText(key ?? '–')
-            : toText(key)
+          : toText(key)
     const isNumber = typeof value === 'number'
     return { name, value: Number(value ?? 0), text: isNumber ? toCount(value) : toText(value) }
   })
@@ -214,8 +217,8 @@ function describeCut(barCount: number, groupCount: number, isTime: boolean): str
 /** @param all all groups, for the table */
 function drawBars(
   label: string,
-  bars: readonly Bar[],
-  all: readonly Bar[],
+  bars: readonly ChartBar[],
+  all: readonly ChartBar[],
   isTime: boolean,
 ): Element[] {
   if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]

@@ -5,7 +5,7 @@ import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { lower, toText } from './format.js'
 
-export interface Difference {
+export interface FieldConflict {
   readonly control: Control
   readonly mine: unknown
   readonly theirs: unknown
@@ -20,7 +20,7 @@ export interface ConflictOptions {
 export function showConflict(
   record: RecordInfo,
   name: string,
-  differences: readonly Difference[],
+  differences: readonly FieldConflict[],
   { save, cancel }: ConflictOptions,
 ): HTMLElement {
   const id = newId()
@@ -60,7 +60,7 @@ interface ChoiceOf {
   readonly node: HTMLElement
 }
 
-function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
+function makeChoice(record: RecordInfo, difference: FieldConflict): ChoiceOf {
   const { control, mine, theirs, before } = difference
   const group = newId()
   const [mineBox, theirsBox] = ['mine', 'theirs'].map((value) =>
@@ -100,7 +100,7 @@ function valueNode(record: RecordInfo, name: string, value: unknown): HTMLElemen
     (one) => one.ids === name || (one.kind === 'one' && one.by === name),
   )
   const target = relation && recordNamed(relation.to)
-  const node = el('span', { class: 'value' }, toText(value, field?.kind))
+  const node = el('span', { class: 'value' }, toText(value, field?.kind.format))
   if (target === undefined || value === null || value === undefined) return node
   const keys: unknown[] = Array.isArray(value) ? value : [value]
   const draw = (): void => {

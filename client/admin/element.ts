@@ -3,7 +3,7 @@ import { errorText } from './requests.js'
 
 export type Child = Node | string | false | null | undefined
 type Handler = (event: Event) => unknown
-type Attributes = Readonly<Record<string, string | number | boolean | Handler | undefined>>
+export type Attributes = Readonly<Record<string, string | number | boolean | Handler | undefined>>
 
 /** Creates an element: `el('button', { type: 'button', onclick: save }, 'Save')`. Ignores attributes that are false or undefined. */
 export function el<K extends keyof HTMLElementTagNameMap>(

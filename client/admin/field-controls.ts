@@ -1,9 +1,11 @@
 /** The form controls of fields. */
+import { choicesOf, controlTypes } from './control-types.js'
 import { el, put, listen, newId, type Child } from './element.js'
-import { type FieldInfo, labelOf, numberKinds } from './schema.js'
 import { findFieldError } from './field-rules.js'
-import { toSize, parseText, Unreadable, writeText } from './format.js'
+import { hasLines, parseText, Unreadable, writeText } from './field-values.js'
+import { toSize } from './format.js'
 import type { PickerOptions } from './picker.js'
+import { type FieldInfo, labelOf } from './schema.js'
 
 export interface Control {
   /** The property in the body of a write. */
@@ -76,8 +78,7 @@ type Box = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 /** Creates the control for a field. */
 export function makeControl(field: FieldInfo, options: ControlOptions): Control {
   if (field.fields !== undefined && field.list !== true) return makeGroup(field, options)
-  if (field.kind === 'blob' || field.kind === 'file') return makeFileControl(field, options)
-  return makeBoxControl(field, options)
+  return isFile(field) ? makeFileControl(field, options) : makeBoxControl(field, options)
 }
 
 /** The control of a field with one input, select or text area. An untouched control keeps its value exactly. */
@@ -138,59 +139,46 @@ function makeBoxControl(field: FieldInfo, options: ControlOptions): Control {
       if (original?.raw === rawOf()) return undefined
       const error =
         value instanceof Unreadable
-          ? 'must be a JSON value, at most 64 levels deep'
+          ? `must be ${field.kind.label}`
           : findFieldError(field, value, isNew && options.isBulk !== true)
       return error === undefined ? undefined : { path: '', error }
     },
   }
 }
 
-const isLongText = ({ kind, list, maxLength, oneOf, fields }: FieldInfo): boolean =>
-  oneOf === undefined &&
-  (kind === 'text' ||
-    kind === 'json' ||
-    list === true ||
-    fields !== undefined ||
-    (kind === 'string' && (maxLength ?? 0) > 250))
+const isFile = ({ kind }: FieldInfo): boolean => kind.control === 'file'
 
-function helpOf({ help, list, fields, kind }: FieldInfo): string | undefined {
-  const more =
-    list === true && fields === undefined && kind !== 'json' ? 'One per line.' : undefined
-  return [help, more].filter((part) => part !== undefined).join(' ') || undefined
+const isLongText = ({ kind, list, maxLength = 0, oneOf }: FieldInfo): boolean =>
+  oneOf === undefined &&
+  (list === true ||
+    controlTypes[kind.control].textarea !== undefined ||
+    (kind.isFreeText && maxLength > 250))
+
+function helpOf(field: FieldInfo): string | undefined {
+  const more = hasLines(field) ? 'One per line.' : undefined
+  return [field.help, more].filter((part) => part !== undefined).join(' ') || undefined
 }
 
 function makeBox(field: FieldInfo, { isNew, isBulk = false }: ControlOptions): Box {
-  const { kind, list, oneOf, nullable, required, maxLength } = field
-  const isBoolean = kind === 'boolean'
-  if (list !== true && isBoolean && nullable !== true && !isBulk)
-    return el('input', { type: 'checkbox' })
-  if (list !== true && (oneOf !== undefined || isBoolean)) {
-    const values = isBoolean ? ['true', 'false'] : (oneOf ?? []).map(String)
-    const labels = isBoolean ? ['Yes', 'No'] : values
+  const { kind, list, nullable, required, maxLength } = field
+  const { input, textarea } = controlTypes[kind.control]
+  const choices = list === true ? undefined : choicesOf(field)
+  const isCheckbox = input.type === 'checkbox' && nullable !== true && !isBulk
+  if (choices !== undefined && !isCheckbox) {
     const hasNone =
       nullable === true || isBulk || (isNew && (field.default === undefined || required !== true))
     return el(
       'select',
       {},
       hasNone && el('option', { value: '' }, isBulk ? 'Unchanged' : '–'),
-      ...values.map((value, at) => el('option', { value }, labels[at] ?? value)),
+      ...choices.map(([value, label]) => el('option', { value }, label)),
     )
   }
-  if (isLongText(field))
-    return el('textarea', {
-      rows: kind === 'text' ? 6 : 4,
-      dir: 'auto',
-      class: kind === 'json' ? 'code' : undefined,
-    })
-  const type = { date: 'date', datetime: 'datetime-local', time: 'time' }[kind] ?? 'text'
+  if (isLongText(field)) return el('textarea', { rows: 4, dir: 'auto', ...textarea })
   return el('input', {
-    type,
-    step: type === 'text' || type === 'date' ? undefined : 1,
-    inputmode: numberKinds.has(kind) ? (kind === 'integer' ? 'numeric' : 'decimal') : undefined,
     autocomplete: 'off',
-    dir: numberKinds.has(kind) || type !== 'text' ? undefined : 'auto',
-    class: numberKinds.has(kind) ? 'number' : undefined,
     size: maxLength !== undefined && maxLength <= 12 ? 14 : undefined,
+    ...input,
   })
 }
 
@@ -317,8 +305,7 @@ async function toBase64(file: File): Promise<string> {
 function emptyValueOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unknown {
   if (nullable === true) return null
   if (list === true) return minLength === 0 ? [] : undefined
-  const isText = kind === 'string' || kind === 'text'
-  return isText && oneOf === undefined && minLength === 0 ? '' : undefined
+  return kind.isFreeText && oneOf === undefined && minLength === 0 ? '' : undefined
 }
 
 /**
@@ -370,7 +357,5 @@ export function addEmptyOptionIfNeeded(
   const empty = emptyValueOf(field)
   if (empty === undefined) return control
   if (isBulk === true) return addEmptyOption(control, empty)
-  return field.kind === 'blob' || field.kind === 'file'
-    ? addEmptyOption(control, empty, true)
-    : control
+  return isFile(field) ? addEmptyOption(control, empty, true) : control
 }

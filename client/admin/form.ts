@@ -14,11 +14,12 @@ import {
   relationOf,
 } from './schema.js'
 import { openView } from './view.js'
-import { lower, parseText } from './format.js'
+import { lower } from './format.js'
 import { cancel, openDialog } from './dialog.js'
 import { fingerprint, type Control, makeControl, labelBelow } from './field-controls.js'
+import { parseText } from './field-values.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
-import { cacheTitle, type Choice } from './titles.js'
+import { cacheTitle, type RowChoice } from './titles.js'
 
 export interface Form {
   readonly node: HTMLFormElement
@@ -171,7 +172,7 @@ export function markBusy(element: HTMLElement): () => void {
 }
 
 /** Creates a row of another record in a dialog, without leaving the form. */
-function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void {
+function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): void {
   openDialog(`New ${lower(record.one)}`, ({ close }) => {
     const form = makeRecordForm(record, {
       isNew: true,

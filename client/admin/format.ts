@@ -1,61 +1,8 @@
-/** Formats values as text, and parses the text of inputs. */
-import type { FieldInfo } from './schema.js'
+/** Formats values as text. */
 
-/** A text that cannot be parsed as a value of its field. */
-export class Unreadable {}
-
-/** Parses the text of an input. @returns undefined if the field should be left out of the write */
-export function parseText(field: FieldInfo, raw: string, isNew: boolean): unknown {
-  const { kind, list, nullable, fields } = field
-  if (list === true && fields === undefined && kind !== 'json')
-    return raw
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== '')
-      .map((line) => parseItem(kind, line))
-  if (raw === '') {
-    if (nullable === true) return isNew && field.default !== undefined ? undefined : null
-    const isText = kind === 'string' || kind === 'text'
-    if (isText && field.oneOf === undefined && !isNew) return ''
-    if (isText && field.required === true && field.oneOf === undefined) return ''
-    return isNew ? undefined : null
-  }
-  return parseItem(fields === undefined ? kind : 'json', raw)
-}
-
-function parseItem(kind: string, raw: string): unknown {
-  if (kind === 'boolean') return raw === 'true'
-  if (kind === 'integer' || kind === 'numeric' || kind === 'float') {
-    const value = Number(raw.replace(',', '.'))
-    return raw.trim() === '' || Number.isNaN(value) ? raw : value
-  }
-  if (kind === 'datetime') {
-    const date = new Date(raw)
-    return Number.isNaN(date.getTime()) ? raw : date.toISOString()
-  }
-  if (kind === 'json')
-    try {
-      return JSON.parse(raw) as unknown
-    } catch {
-      return new Unreadable()
-    }
-  return raw
-}
-
-export function writeText(field: FieldInfo, value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (field.kind === 'json' || field.fields !== undefined) return JSON.stringify(value, null, 2)
-  if (Array.isArray(value)) return value.map(String).join('\n')
-  if (field.kind === 'datetime') return toLocal(asText(value))
-  return asText(value)
-}
-
-/** Formats a timestamp for an input of type `datetime-local`. */
-export function toLocal(value: string): string {
-  const date = new Date(value)
-  if (Number.isNaN(date.getTime())) return ''
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
+/** Returns strings unchanged and other values as JSON. */
+export const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
 
 /** `createdAt` → `Created at` */
 export function toLabel(name: string): string {
@@ -88,22 +35,36 @@ export function toDateTime(value: unknown): string {
   return Number.isNaN(date.getTime()) ? asText(value) : dateTimeFormat.format(date)
 }
 
+function toDate(value: unknown): string {
+  const date = new Date(asText(value))
+  return Number.isNaN(date.getTime()) ? asText(value) : dateFormat.format(date)
+}
+
+/** Lists the members of a nested object by their labels. */
+const toMembers = (value: unknown): string =>
+  typeof value === 'object'
+    ? Object.entries(value as object)
+        .map(([name, part]) => `${toLabel(name)}: ${toText(part)}`)
+        .join(', ')
+    : asText(value)
+
+const formats = {
+  text: toMembers,
+  json: asText,
+  date: toDate,
+  datetime: toDateTime,
+  size: (value: unknown) => toSize(asText(value)),
+} as const
+
+/** The formats that the schema names. */
+export type Format = keyof typeof formats
+
 /** Formats a value for lists and histories. */
-export function toText(value: unknown, kind = ''): string {
+export function toText(value: unknown, format: Format = 'text'): string {
   if (value === null || value === undefined || value === '') return '–'
-  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
-  if (kind === 'datetime') return toDateTime(value)
-  if (kind === 'date') {
-    const date = new Date(asText(value))
-    return Number.isNaN(date.getTime()) ? asText(value) : dateFormat.format(date)
-  }
-  if (kind === 'blob') return toSize(asText(value))
-  if (typeof value === 'object' && !Array.isArray(value) && kind !== 'json')
-    return Object.entries(value)
-      .map(([name, part]) => `${toLabel(name)}: ${toText(part)}`)
-      .join(', ')
-  if (Array.isArray(value)) return value.map((item) => toText(item)).join(', ') || '–'
-  return asText(value)
+  if (value === true || value === false) return value ? 'Yes' : 'No'
+  if (Array.isArray(value)) return value.map((item) => toText(item, format)).join(', ') || '–'
+  return formats[format](value)
 }
 
 /** The size of a file in base64. */
@@ -111,7 +72,3 @@ export function toSize(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
   return bytes < 1024 ? `${bytes} bytes` : `${toCount(Math.round(bytes / 1024))} KB`
 }
-
-/** Returns strings unchanged and other values as JSON. */
-export const asText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value)

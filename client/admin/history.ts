@@ -2,15 +2,7 @@
 import { api, request } from './requests.js'
 import { el, icon, listen, newId, replace, type Child } from './element.js'
 import { link, pathTo, replacePath } from './navigation.js'
-import {
-  fieldOf,
-  labelOf,
-  recordNamed,
-  relationOf,
-  displayLabel,
-  type FieldInfo,
-  type RecordInfo,
-} from './schema.js'
+import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
 import { isTitleCached, cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
 import { lower, toDateTime, toText } from './format.js'
@@ -160,10 +152,10 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
       const recordField = fieldOf(record, field)
       const label =
         recordField === undefined ? labelOf({ name: field }) : displayLabel(record, recordField)
-      const target = recordField && targetOf(record, recordField)
+      const target = targetOf(record, recordField)
       const show = (value: unknown): string =>
         target === undefined || value === null
-          ? toText(value, recordField?.kind)
+          ? toText(value, recordField?.kind.format)
           : cachedTitle(target, value)
       return row(label, show(from), show(to))
     }),
@@ -190,9 +182,4 @@ async function lookUpAll(record: RecordInfo, entries: readonly Entry[]): Promise
       fieldChanges.flatMap(({ from, to }) => [from, to]),
     )
   }
-}
-
-function targetOf(record: RecordInfo, field: FieldInfo): RecordInfo | undefined {
-  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
-  return relation && recordNamed(relation.to)
 }

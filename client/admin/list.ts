@@ -8,7 +8,6 @@ import {
   labelAt,
   may,
   schema,
-  textKinds,
   type Row,
   withLabel,
 } from './schema.js'
@@ -292,7 +291,7 @@ class ListView {
     const text = this.query.get('search') ?? ''
     const title = fieldOf(record, record.title)
     if (text !== '' && this.#searchMode === 'words') params.set('search', text)
-    else if (text !== '' && title !== undefined && textKinds.has(title.kind)) {
+    else if (text !== '' && title?.kind.isFreeText === true) {
       if (this.#searchMode === 'beginnings') params.set(`${record.title}.startsWith`, text)
       else params.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
     } else if (text !== '') params.set(record.title, text)
@@ -473,7 +472,7 @@ class ListView {
           this.query.delete(name)
           await this.#loadFirst()
         }
-        const label = `Remove ${typeof text === 'string' ? text : name}`
+        const label = `Remove ${text}`
         return el(
           'li',
           {},

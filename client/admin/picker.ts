@@ -1,7 +1,7 @@
 /** A combobox that finds rows of another record on the server, and can create a new row (WAI-ARIA: combobox with listbox). */
 import { el, icon, listen, newId, replace, showError } from './element.js'
 import { may, type RecordInfo } from './schema.js'
-import { findRows, cachedTitle, lookUp, type Choice } from './titles.js'
+import { findRows, cachedTitle, lookUp, type RowChoice } from './titles.js'
 import { lower } from './format.js'
 
 export interface PickerOptions {
@@ -11,13 +11,13 @@ export interface PickerOptions {
   readonly describedBy?: string
   readonly required?: boolean
   /** Called for each choice, with null if the input was cleared. */
-  readonly onPick: (choice: Choice | null) => void
+  readonly onPick: (choice: RowChoice | null) => void
   /** Creates a new row in a dialog. Without it, the picker has no button for a new row. */
-  readonly create?: (record: RecordInfo, done: (choice: Choice) => void) => void
+  readonly create?: (record: RecordInfo, done: (choice: RowChoice) => void) => void
   /** Whether the input is cleared after each choice, because chosen rows are shown elsewhere. */
   readonly isMany?: boolean
   /** Rows for which this returns true are not offered. */
-  readonly isExcluded?: (choice: Choice) => boolean
+  readonly isExcluded?: (choice: RowChoice) => boolean
 }
 
 export interface Picker {
@@ -52,9 +52,9 @@ export function makePicker(options: PickerOptions): Picker {
     'aria-required': required === true ? 'true' : undefined,
     placeholder: `Find ${lower(record.one)}…`,
   })
-  let choices: Choice[] = []
+  let choices: RowChoice[] = []
   let active = -1
-  let chosen: Choice | null = null
+  let chosen: RowChoice | null = null
   let search: AbortController | undefined
   let isTyping = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -76,7 +76,7 @@ export function makePicker(options: PickerOptions): Picker {
       option.scrollIntoView({ block: 'nearest' })
     }
   }
-  const pick = (choice: Choice | null): void => {
+  const pick = (choice: RowChoice | null): void => {
     chosen = isMany === true ? null : choice
     input.value = chosen?.title ?? ''
     close()
@@ -88,7 +88,7 @@ export function makePicker(options: PickerOptions): Picker {
     search?.abort()
     const controller = (search = new AbortController())
     const text = chosen !== null && input.value === chosen.title ? '' : input.value
-    let found: Choice[]
+    let found: RowChoice[]
     try {
       found = await findRows(record, text, controller.signal)
       if (isExcluded !== undefined) found = found.filter((choice) => !isExcluded(choice))

@@ -23,7 +23,7 @@ import {
 import { lower } from './format.js'
 import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
-import { cachedTitle, lookUp, type Choice } from './titles.js'
+import { cachedTitle, lookUp, type RowChoice } from './titles.js'
 
 /** Creates controls for the fields and link relations of a record. */
 export function makeControls(
@@ -134,9 +134,9 @@ export function makeLinksControl(
   options: ControlOptions,
 ): Control {
   const label = labelOf(relation)
-  let chosen: Choice[] = []
+  let chosen: RowChoice[] = []
   let isLoaded = false
-  const isChosen = (choice: Choice): boolean => chosen.some(({ key }) => key === choice.key)
+  const isChosen = (choice: RowChoice): boolean => chosen.some(({ key }) => key === choice.key)
   const list = el('ul', { class: 'chosen', 'aria-label': `${label} chosen` })
   const draw = (): void => {
     list.hidden = chosen.length === 0

@@ -25,7 +25,7 @@ import { asText, toText, lower } from './format.js'
 import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
-import { showConflict, type Difference } from './conflict.js'
+import { showConflict, type FieldConflict } from './conflict.js'
 import { confirm } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
 import { historyButton } from './history.js'
@@ -190,7 +190,7 @@ class RowView {
     throw new Error('Other users keep changing this row. Try again.')
   }
 
-  #compare(mine: Row, before: Row, theirs: Row): Difference[] {
+  #compare(mine: Row, before: Row, theirs: Row): FieldConflict[] {
     return (this.#form?.controls ?? []).flatMap((control) => {
       const { name } = control
       if (
@@ -204,7 +204,7 @@ class RowView {
     })
   }
 
-  #choose(values: Row, differences: readonly Difference[], theirs: StoredRow): void {
+  #choose(values: Row, differences: readonly FieldConflict[], theirs: StoredRow): void {
     const form = this.#form
     if (form === undefined) return
     const { record } = this
@@ -323,7 +323,7 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
   const relation = record.relations?.find(({ name }) => name === field.by)
   const target = relation && recordNamed(relation.to)
   if (target === undefined || value === null || value === undefined)
-    return toText(value, field.kind)
+    return toText(value, field.kind.format)
   return linkTo(target, value)
 }
 
@@ -345,6 +345,6 @@ const changesOf = (record: RecordInfo, before: Row, theirs: Row): HTMLElement =>
       .filter(({ name }) => !isEqual(before[name], theirs[name]))
       .map((field) => [
         displayLabel(record, field),
-        `${toText(before[field.name], field.kind)} → ${toText(theirs[field.name], field.kind)}`,
+        `${toText(before[field.name], field.kind.format)} → ${toText(theirs[field.name], field.kind.format)}`,
       ]),
   )

@@ -1,12 +1,36 @@
 /** The schema of the records for the signed-in caller. See docs/maintainers/admin.md, Schema. */
-import { asText, toLabel } from './format.js'
+import { asText, toLabel, type Format } from './format.js'
 
 export type Row = Record<string, unknown>
+
+/** How the page edits, filters, shows and charts values. The server documents the members as `Presentation`. */
+export interface KindInfo {
+  readonly control:
+    | 'line'
+    | 'lines'
+    | 'json'
+    | 'integer'
+    | 'decimal'
+    | 'checkbox'
+    | 'date'
+    | 'time'
+    | 'datetime'
+    | 'file'
+  readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json'
+  readonly isFreeText: boolean
+  readonly label: string
+  readonly pattern?: string | undefined
+  readonly comparison: 'text' | 'number' | 'time'
+  readonly measure: 'characters' | 'bytes'
+  readonly filter: 'contains' | 'equals' | 'range' | 'choice' | 'none'
+  readonly format: Format
+  readonly chart: 'groups' | 'periods' | 'numbers' | 'none'
+}
 
 export interface FieldInfo {
   readonly name: string
   readonly label?: string
-  readonly kind: string
+  readonly kind: KindInfo
   readonly list?: true
   readonly required?: true
   readonly nullable?: true
@@ -67,32 +91,56 @@ export interface RecordInfo {
   readonly actions?: readonly ActionInfo[]
 }
 
-export interface Schema {
+export interface PageSchema {
   readonly caller: { readonly sub: string }
   readonly live?: true
   readonly records: readonly RecordInfo[]
 }
 
-/** The schema as the server sends it. Records refer to a shared list of fields by index. */
-export interface CompactSchema extends Omit<Schema, 'records'> {
-  readonly fields: readonly Omit<FieldInfo, 'name'>[]
-  readonly records: readonly (Omit<RecordInfo, 'fields'> & {
+/** The schema as the server sends it. Records refer to shared lists of fields and kinds by index. */
+export interface CompactSchema extends Omit<PageSchema, 'records'> {
+  readonly kinds: readonly KindInfo[]
+  readonly fields: readonly Omit<CompactField, 'name'>[]
+  readonly records: readonly (Omit<RecordInfo, 'fields' | 'actions'> & {
     readonly fields: readonly (readonly [name: string, index: number])[]
+    readonly actions?: readonly (Omit<ActionInfo, 'fields'> & {
+      readonly fields?: readonly CompactField[]
+    })[]
   })[]
 }
 
-export const expandSchema = ({ fields, records, ...sent }: CompactSchema): Schema => ({
-  ...sent,
-  records: records.map((record) => ({
-    ...record,
-    fields: record.fields.map(([name, index]) => ({ name, ...fields[index] }) as FieldInfo),
-  })),
-})
+interface CompactField extends Omit<FieldInfo, 'kind' | 'fields'> {
+  readonly kind: number
+  readonly fields?: readonly CompactField[]
+}
 
-let currentSchema: Schema | undefined
+export function expandSchema({ kinds, fields, records, ...sent }: CompactSchema): PageSchema {
+  const expand = ({ kind, fields: inner, ...field }: CompactField): FieldInfo => ({
+    ...field,
+    kind: kinds[kind] as KindInfo,
+    ...(inner !== undefined && { fields: inner.map(expand) }),
+  })
+  return {
+    ...sent,
+    records: records.map(({ actions, ...record }) => ({
+      ...record,
+      fields: record.fields.map(([name, index]) =>
+        expand({ ...(fields[index] as CompactField), name }),
+      ),
+      ...(actions !== undefined && {
+        actions: actions.map(({ fields: inner, ...action }) => ({
+          ...action,
+          ...(inner !== undefined && { fields: inner.map(expand) }),
+        })),
+      }),
+    })),
+  }
+}
 
-export const schema = (): Schema | undefined => currentSchema
-export const setSchema = (value: Schema | undefined): void => {
+let currentSchema: PageSchema | undefined
+
+export const schema = (): PageSchema | undefined => currentSchema
+export const setSchema = (value: PageSchema | undefined): void => {
   currentSchema = value
 }
 
@@ -107,6 +155,12 @@ export const fieldOf = (record: RecordInfo, name: string): FieldInfo | undefined
 
 export const relationOf = (record: RecordInfo, name: string): RelationInfo | undefined =>
   record.relations?.find((relation) => relation.name === name)
+
+/** The record whose row a field names, if the page has it. */
+export function targetOf(record: RecordInfo, field: FieldInfo | undefined): RecordInfo | undefined {
+  const relation = field?.by === undefined ? undefined : relationOf(record, field.by)
+  return relation && recordNamed(relation.to)
+}
 
 export const may = (record: RecordInfo, what: 'c' | 'u' | 'd'): boolean =>
   record.can?.includes(what) === true
@@ -140,9 +194,3 @@ export function titleOf(record: RecordInfo, row: Row): string {
   const text = value === null || value === undefined ? '' : asText(value).trim()
   return text === '' || record.title === record.key ? `${record.one} ${keyOf(record, row)}` : text
 }
-
-export const numberKinds: ReadonlySet<string> = new Set([
-  ...['integer', 'numeric', 'float', 'bigint', 'decimal', 'id'],
-])
-export const dateKinds: ReadonlySet<string> = new Set(['datetime', 'date', 'time'])
-export const textKinds: ReadonlySet<string> = new Set(['string', 'text', 'enum'])

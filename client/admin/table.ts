@@ -5,15 +5,14 @@ import { link, pathTo } from './navigation.js'
 import {
   keyOf,
   labelOf,
-  numberKinds,
   recordNamed,
   relationOf,
   titleOf,
   type FieldInfo,
   type RecordInfo,
   type Row,
-  dateKinds,
 } from './schema.js'
+import { choicesOf, controlTypes } from './control-types.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { asText, toText } from './format.js'
 
@@ -170,7 +169,7 @@ export class RowTable {
         'th',
         {
           scope: 'col',
-          class: isNumber(column) ? 'number' : undefined,
+          class: classOf(column),
           'aria-sort': order === undefined ? undefined : sort,
         },
         order === undefined
@@ -243,7 +242,9 @@ export class RowTable {
 }
 
 const classOf = (column: Column): string | undefined =>
-  isNumber(column) ? 'number' : dateKinds.has(column.field.kind) ? 'when' : undefined
+  column.target === undefined && column.field.list !== true
+    ? controlTypes[column.field.kind.control].cell
+    : undefined
 
 export interface Column {
   readonly name: string
@@ -259,7 +260,10 @@ export interface Column {
 /** All columns. Relations replace their keys. */
 function allColumns(record: RecordInfo): Column[] {
   return record.fields
-    .filter(({ kind, fields }) => kind !== 'blob' && kind !== 'file' && fields === undefined)
+    .filter(
+      ({ kind, fields }) =>
+        controlTypes[kind.control].isOnlyInForms !== true && fields === undefined,
+    )
     .map((field) => {
       const relation = field.by === undefined ? undefined : relationOf(record, field.by)
       const target = relation && recordNamed(relation.to)
@@ -334,13 +338,10 @@ function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): 
     )
   if (target !== undefined && value !== null && value !== undefined)
     return link(pathTo(target.path, asText(value)), { class: 'clamp' }, cachedTitle(target, value))
-  const text = toText(value, field.kind)
+  const text = toText(value, field.kind.format)
   if (text === '–') return el('span', { class: 'none' }, text)
-  if (field.list !== true && (field.oneOf !== undefined || field.kind === 'boolean'))
+  if (field.list !== true && choicesOf(field) !== undefined)
     return el('span', { class: 'pill' }, text)
   if (text.length <= 40) return text
   return el('span', { class: 'clamp' }, text.length > 400 ? `${text.slice(0, 399)}…` : text)
 }
-
-const isNumber = ({ field, target }: Column): boolean =>
-  target === undefined && numberKinds.has(field.kind) && field.list !== true

@@ -1,8 +1,8 @@
 /** Looks up titles of rows by key, and finds rows by title. */
 import { request, rowsOf, statusOf } from './requests.js'
-import { fieldOf, keyOf, textKinds, titleOf, type RecordInfo, type Row } from './schema.js'
+import { fieldOf, keyOf, titleOf, type RecordInfo, type Row } from './schema.js'
 
-export interface Choice {
+export interface RowChoice {
   readonly key: string | number
   readonly title: string
 }
@@ -43,7 +43,7 @@ export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promi
   }
 }
 
-export function cacheTitle(record: RecordInfo, row: Row): Choice {
+export function cacheTitle(record: RecordInfo, row: Row): RowChoice {
   const title = titleOf(record, row)
   titlesByRow.set(titleKeyOf(record, row[record.key]), title)
   return { key: row[record.key] as string | number, title }
@@ -56,7 +56,7 @@ export async function findRows(
   record: RecordInfo,
   text: string,
   signal: AbortSignal,
-): Promise<Choice[]> {
+): Promise<RowChoice[]> {
   const shared = { fields: fields(record), limit: maxChoices, count: 'none' }
   const find = async (params: Record<string, string>): Promise<Row[]> => {
     try {
@@ -72,7 +72,7 @@ export async function findRows(
   const { title } = record
   const query = text.trim()
   if (query === '') return (await find({})).map((row) => cacheTitle(record, row))
-  if (!textKinds.has(fieldOf(record, title)?.kind ?? 'string'))
+  if (fieldOf(record, title)?.kind.isFreeText === false)
     return (await find({ [title]: query })).map((row) => cacheTitle(record, row))
   const capital = query.charAt(0).toUpperCase() + query.slice(1)
   const prefixes = [...new Set([query, capital])].map((prefix) => ({

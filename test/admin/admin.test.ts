@@ -21,12 +21,13 @@ describe.each(engines)('the admin page on %s', (engine) => {
 
   it('describes the sign-in', async () => {
     const { body } = await desk.app.anonymous.get('/admin/api/login')
+    const string = expect.objectContaining({ control: 'line', type: 'text', label: 'a string' })
     expect(body).toEqual({
       path: '/login',
       method: 'POST',
       fields: [
-        { name: 'name', kind: 'string', required: true, maxLength: 100 },
-        { name: 'password', kind: 'string', required: true, maxLength: 100 },
+        { name: 'name', kind: string, required: true, maxLength: 100 },
+        { name: 'password', kind: string, required: true, maxLength: 100 },
       ],
       signOut: '/admin/api/sign-out',
     })
@@ -69,13 +70,15 @@ describe.each(engines)('the admin page on %s', (engine) => {
         { name: 'Contract' },
       ],
     })
-    const { records, fields } = all as unknown as {
+    const { records, fields, kinds } = all as unknown as {
       records: { fields: [string, number][] }[]
-      fields: object[]
+      fields: { kind: number }[]
+      kinds: object[]
     }
     expect(new Set(fields.map((field) => JSON.stringify(field))).size).toBe(fields.length)
     const [, place] = records[0]!.fields.find(([name]) => name === 'priority')!
-    expect(fields[place]).toMatchObject({ kind: 'integer', max: 9, default: 0 })
+    expect(fields[place]).toMatchObject({ max: 9, default: 0 })
+    expect(kinds[fields[place]!.kind]).toMatchObject({ control: 'integer', label: 'an integer' })
     expect(JSON.stringify(all)).not.toContain('secret')
     expect(JSON.stringify(all)).toContain('salary')
     expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Contract|Purge/)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from '@jest/globals'
-import { checkOf, Field } from 'filigree'
+import { checkOf, describeFields, Field } from 'filigree'
 import { findFieldError } from '../../client/admin/field-rules.js'
 import type { FieldInfo } from '../../client/admin/schema.js'
 import { root } from '../repository/source-files.js'
@@ -58,7 +58,11 @@ describe('the admin page', () => {
       () => undefined,
       (error: unknown) => (error as Error).message,
     )
-    const info = { name: 'field', required: true, ...rules } as FieldInfo
+    const [described] = describeFields(Body)
+    const info: FieldInfo = {
+      ...{ name: 'field', required: true, kind: described!.presentation },
+      ...(others as object),
+    }
     const error = findFieldError(info, value, true)
     expect(error === undefined ? undefined : `field ${error}`).toBe(words)
   })

@@ -15,6 +15,7 @@ export const time: Kind = {
   fromText: (text) => (isTime(text) ? text : undefined),
   now: (timestamp) => timestamp.slice(11, 19),
   rules: ['min', 'max', 'oneOf'],
+  presentation: { control: 'time' },
 }
 
 function isTime(value: unknown): boolean {
@@ -34,6 +35,7 @@ export const date: Kind = {
   fromText: (text) => (isDate(text) ? text : undefined),
   now: (timestamp) => timestamp.slice(0, 10),
   rules: ['min', 'max', 'oneOf'],
+  presentation: { control: 'date', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
 }
 
 const iso =
@@ -61,6 +63,7 @@ export const datetime: Kind = {
   comparable: toTimestamp,
   now: (timestamp) => timestamp,
   rules: ['min', 'max'],
+  presentation: { type: 'timestamp' },
 }
 
 /**

@@ -119,6 +119,48 @@ export interface Kind {
   readonly needs?: readonly ValueRule[]
   /** Returns the kind of a field with these rules, if they change the kind. */
   readonly refine?: (rules: KindRules) => Kind
+  /** How pages edit, filter, show and chart the values, where it differs from the defaults of `presentationOf`. */
+  readonly presentation?: Partial<Presentation>
+}
+
+/**
+ * How pages edit, filter, show and chart the values of a kind. The admin page gets it with its schema, and knows no kinds. The
+ * default of each member fits the JSON type and the comparisons of the kind.
+ */
+export interface Presentation {
+  /**
+   * The input of a form: one line of text, several lines, JSON text, a whole number, a number, yes or no, a date, a time of
+   * day, a date with a time, or a file, which is sent as base64.
+   */
+  readonly control:
+    | 'line'
+    | 'lines'
+    | 'json'
+    | 'integer'
+    | 'decimal'
+    | 'checkbox'
+    | 'date'
+    | 'time'
+    | 'datetime'
+    | 'file'
+  /** The JSON value that the input sends. `timestamp` is text such as `2026-11-20T10:00:00.000Z`. */
+  readonly type: 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json'
+  /** True if every text is a value, the empty text too. Default: true if the kind compares as text. */
+  readonly isFreeText: boolean
+  /** Completes "must be …". Default: the label of the kind. */
+  readonly label: string
+  /** The source of a regular expression for the text of a value. Default: the pattern of the JSON Schema. */
+  readonly pattern: string | undefined
+  /** How a value is compared with `min` and `max`. */
+  readonly comparison: 'text' | 'number' | 'time'
+  /** What `minLength` and `maxLength` count. */
+  readonly measure: 'characters' | 'bytes'
+  /** The filter of a list: a part of the text, the value, a range of values, yes or no, or none. */
+  readonly filter: 'contains' | 'equals' | 'range' | 'choice' | 'none'
+  /** How lists and histories write a value. `size` is the number of bytes of a file. */
+  readonly format: 'text' | 'json' | 'date' | 'datetime' | 'size'
+  /** What charts do with the field: group rows by it, group them by periods, also add up its numbers, or nothing. */
+  readonly chart: 'groups' | 'periods' | 'numbers' | 'none'
 }
 
 /** Rules about a value. In a list they apply to each item; `minItems` and `maxItems` apply to the list. */

@@ -49,6 +49,7 @@ function createDecimalKind(precision: number, scale: number): Kind {
     spellings: decimalSpellings,
     rules: ['min', 'max', 'oneOf'],
     refine: refineDecimal,
+    presentation: { control: 'decimal' },
   }
 }
 
@@ -129,6 +130,7 @@ export const bigint: Kind = {
   comparable: (value) => BigInt(value as string),
   spellings: bigintSpellings,
   rules: ['min', 'max', 'oneOf'],
+  presentation: { control: 'integer' },
 }
 
 function isBigint(value: unknown): boolean {

@@ -1,8 +1,13 @@
 /** The kinds of fields, except numbers and dates. To add a kind, define it in this folder and list it in `kinds`. */
-import type { Kind, Code, KindRules, TextForm } from './kind.js'
+import type { Kind, Code, KindRules, Presentation, TextForm } from './kind.js'
 import { bigint, integer, numeric, decimal } from './numbers.js'
 import { date, datetime, time } from './dates.js'
 import { parseJson } from '../../core/json.js'
+
+const uuidPresentation: Partial<Presentation> = {
+  filter: 'equals',
+  pattern: '^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$',
+}
 
 /** A UUID, stored and sent in lower case. For keys use `id` with `{ key: 'uuid' }`. */
 const uuid: Kind = {
@@ -20,6 +25,7 @@ const uuid: Kind = {
   spellings: (text) =>
     text.toLowerCase().replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
   rules: ['oneOf'],
+  presentation: uuidPresentation,
 }
 
 function toLowerCase(value: unknown): string {
@@ -33,6 +39,7 @@ const id: Kind = {
   label: 'an integer id',
   rules: ['min', 'max'],
   refine: ({ key }) => (key === 'uuid' ? uuidKey : id),
+  presentation: { chart: 'groups' },
 }
 
 /** The kind of `@Field('id', { key: 'uuid' })`. */
@@ -47,6 +54,7 @@ const uuidKey: Kind = {
   toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
   fromText: (text) => (isUuid(text) ? text : undefined),
   rules: [],
+  presentation: uuidPresentation,
 }
 
 /** True for the 8-4-4-4-12 form of RFC 9562, in any version and case. */
@@ -143,6 +151,7 @@ const string: Kind = {
 const text: Kind = {
   ...string,
   rules: ['minLength', 'maxLength', 'pattern', 'format', ...textForms],
+  presentation: { control: 'lines' },
 }
 
 /** One of a few words: `{ oneOf: ['red', 'green'] }`. `enum: 'Color'` is the name of a GraphQL enum. */
@@ -176,6 +185,8 @@ const blob: Kind = {
   fromText: (text) => (isBase64(text) ? text : undefined),
   measure: 'bytes',
   rules: ['minLength', 'maxLength'],
+  // A pattern could not be tested for a file of many megabytes.
+  presentation: { control: 'file', filter: 'none', pattern: undefined },
 }
 
 function toBytes(value: unknown): unknown {
@@ -197,6 +208,7 @@ const boolean: Kind = {
   test: "typeof v === 'boolean'",
   fromText: (text) => booleansByText.get(text),
   rules: ['oneOf'],
+  presentation: { filter: 'choice' },
 }
 
 const booleansByText: ReadonlyMap<string, boolean> = new Map([

@@ -35,8 +35,8 @@ export async function exportCsv(
   })()
 }
 
-function isJson({ kind, list }: FieldDescription): boolean {
-  return kind === 'json' && !list
+function isJson({ presentation, list }: FieldDescription): boolean {
+  return presentation.type === 'json' && !list
 }
 
 /** The text of a JSON value, with quotes around texts: the text "5" is another value than the number 5. */

@@ -36,10 +36,7 @@ export function parseRow(
     }
     if (column.use !== 'value') continue
     const value = parseValue(column, cell, isNew)
-    if (value === unreadable)
-      errors.push(
-        cellError(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
-      )
+    if (value === unreadable) errors.push(cellError(column, `must be ${column.presentation.label}`))
     else if (value !== undefined) values[column.name] = value
   }
   return { values, fixed, links, errors }
@@ -78,27 +75,24 @@ function parseValue(
   { text: cellText, quoted }: Cell,
   isNew: boolean,
 ): unknown {
-  const { kind, list, nullable, required, rules } = column
+  const { list, nullable, required, rules, presentation, fromText } = column
   const text = readCell(cellText)
-  const isText = textKinds.has(kind) && !list
-  if (text === '' && !(quoted && (isText || (emptyKinds.has(kind) && !list)))) {
+  const isText = presentation.isFreeText && !list
+  // A quoted empty cell is the empty value, if there is one.
+  if (text === '' && !(quoted && !list && fromText('') === '')) {
     if (nullable) return isNew && rules.default !== undefined ? undefined : null
     if (isText && !required) return isNew ? undefined : ''
     // The validation reports that the field is required.
     return isNew ? undefined : isText ? '' : unreadable
   }
-  if (list || kind === 'json' || kind === 'class') return readJson(text)
-  if (isText) return text
-  if (kind === 'enum' && rules.oneOf?.includes(text) === true) return text
+  if (list || presentation.type === 'json') return readJson(text)
+  // Words of a list may begin or end with a space.
+  if (isText || rules.oneOf?.includes(text) === true) return text
   const trimmed = text.trim()
-  const number = kind === 'numeric' ? readNumber(trimmed) : undefined
-  const value = number ?? column.fromText(trimmed)
+  const number = presentation.type === 'number' ? readNumber(trimmed) : undefined
+  const value = number ?? fromText(trimmed)
   return value === undefined ? unreadable : value
 }
-
-const textKinds: ReadonlySet<string> = new Set(['string', 'text'])
-/** Other kinds that have an empty value, which is a quoted empty cell. */
-const emptyKinds: ReadonlySet<string> = new Set(['blob', 'enum'])
 
 function readJson(text: string): unknown {
   try {

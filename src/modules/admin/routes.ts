@@ -21,7 +21,7 @@ import { ChangeSummary } from './change-summary.js'
 import { entryKinds } from './change-history.js'
 import { checkCsv, importCsv } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
-import { acceptsGzip, compress } from './page.js'
+import { acceptsGzip, compress } from './assets.js'
 import { progressLines } from './progress-lines.js'
 import type { Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
@@ -29,7 +29,7 @@ import { resolvePeople, type AdminOptions } from './options.js'
 import { longTimeout, runAndRollBack } from './roll-back.js'
 import { runAction } from './run-action.js'
 import { removeRow, saveRow } from './save-row.js'
-import { shareFields, describeForPage } from './schema.js'
+import { describeForPage, shareFields, SharedList } from './schema.js'
 import { readId, PageRecords, type Row, type PageRecord } from './page-records.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
@@ -85,15 +85,18 @@ export function dataController(
     async schema(request: HttpRequest, user: Claims | null): Promise<Reply> {
       const pageRecords = this.#records
       const records: Row[] = []
+      const kinds = new SharedList()
       for (const { type } of pageRecords.all) {
         const callerRecords = pageRecords.recordsOf(type, request)
         const rights = await callerRecords.rights()
         if (!rights.may.read) continue
         const actions = await pageRecords.actionsFor(rights, callerRecords)
-        records.push(describeForPage(rights, pageRecords.types, new Set(actions.keys())))
+        const mayCall = new Set(actions.keys())
+        records.push(describeForPage(rights, pageRecords.types, mayCall, kinds))
       }
       const caller = { sub: user?.sub ?? 'key' }
-      return gzipped({ caller, live: true, ...shareFields(records) }, request)
+      const schema = { caller, live: true, kinds: kinds.values, ...shareFields(records) }
+      return gzipped(schema, request)
     }
 
     @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })

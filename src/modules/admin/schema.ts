@@ -2,25 +2,30 @@
 import {
   describeFields,
   type FieldDescription,
+  type Presentation,
   type RecordDescription,
   type RecordRights,
 } from '../../index.js'
 import { AdminAction, readAdmin, type Class } from './declare.js'
 import { isToOne } from './options.js'
 
-type Json = Record<string, unknown>
+export type JsonObject = Record<string, unknown>
 
 /** Number of columns if `@Admin` does not name them. */
 const defaultColumns = 6
 const defaultTitles = ['title', 'name', 'subject', 'label']
 const maxDepth = 3
 
-/** @param mayCall the methods of the actions that the caller may run */
+/**
+ * @param mayCall the methods of the actions that the caller may run
+ * @param kinds how fields are presented. Fields refer to it by index
+ */
 export function describeForPage(
   rights: RecordRights,
   pageTypes: ReadonlySet<Class>,
   mayCall: ReadonlySet<string>,
-): Json {
+  kinds: SharedList,
+): JsonObject {
   const { type, plural, key, version, fields, relations, may, search } = rights
   const { group, help, history } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
@@ -43,7 +48,7 @@ export function describeForPage(
     history: history === true,
     fields: fields.map((field) =>
       withoutEmpty({
-        ...describeField(field, 0),
+        ...describeField(field, kinds),
         by: pickers.get(field.name),
         order: field.ordered,
       }),
@@ -53,7 +58,7 @@ export function describeForPage(
       return withoutEmpty({
         name,
         label: kind === 'belongsTo' ? field?.rules.label : undefined,
-        kind: kinds[kind],
+        kind: relationKinds[kind],
         to: target.name,
         by,
         ids,
@@ -71,31 +76,40 @@ export function describeForPage(
           bulk: bulk === true,
           danger: danger === true,
           fields:
-            body && describeFields(body).map((field) => withoutEmpty(describeField(field, 1))),
+            body &&
+            describeFields(body).map((field) => withoutEmpty(describeField(field, kinds, 1))),
         }),
       ),
   })
+}
+
+/** A list without duplicates, whose values are sent once and named by their index. */
+export class SharedList {
+  readonly values: object[] = []
+  readonly #indexes = new Map<string, number>()
+
+  indexOf(value: object): number {
+    const text = JSON.stringify(value)
+    const index = this.#indexes.get(text) ?? this.values.push(value) - 1
+    this.#indexes.set(text, index)
+    return index
+  }
 }
 
 /**
  * Deduplicates field descriptions: records refer to a shared list by index. Most records have the same key, timestamp and name
  * fields, so the schema of sixty records stays small.
  */
-export function shareFields(records: readonly Json[]): { fields: Json[]; records: Json[] } {
-  const indexByText = new Map<string, number>()
-  const fields: Json[] = []
-  const indexOf = ({ name: _, ...field }: Json): number => {
-    const text = JSON.stringify(field)
-    const index = indexByText.get(text)
-    if (index !== undefined) return index
-    indexByText.set(text, fields.push(field) - 1)
-    return fields.length - 1
-  }
-  const shared = records.map((record) => {
-    const recordFields = record.fields as Json[]
-    return { ...record, fields: recordFields.map((field) => [field.name, indexOf(field)]) }
+export function shareFields(records: readonly JsonObject[]): {
+  fields: readonly object[]
+  records: JsonObject[]
+} {
+  const shared = new SharedList()
+  const compact = records.map((record) => {
+    const fields = record.fields as JsonObject[]
+    return { ...record, fields: fields.map(({ name, ...field }) => [name, shared.indexOf(field)]) }
   })
-  return { fields, records: shared }
+  return { fields: shared.values, records: compact }
 }
 
 /** The field that names a row. */
@@ -118,24 +132,27 @@ function columnsOf(rights: RecordRights, pageTypes: ReadonlySet<Class>): string[
   const by = new Map(toOneRelations.map((one) => [one.by, one.name]))
   const title = titleOf(rights)
   const otherColumns = fields
-    .filter(({ kind, name }) => !longKinds.has(kind) && name !== title && name !== key.name)
+    .filter(({ presentation, name }) => {
+      const isLong = longControls.has(presentation.control)
+      return !isLong && name !== title && name !== key.name
+    })
     .map(({ name }) => by.get(name) ?? name)
   return [title, ...otherColumns].slice(0, defaultColumns)
 }
 
-/** Kinds whose values are too long for a column. */
-const longKinds: ReadonlySet<string> = new Set(['text', 'json', 'class', 'blob'])
+/** Controls whose values are too long for a column. */
+const longControls: ReadonlySet<Presentation['control']> = new Set(['lines', 'json', 'file'])
 
-const kinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
+const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
 
-function describeField(field: FieldDescription, depth: number): Json {
-  const { name, kind, list, required, nullable, writable, rules, nested } = field
+function describeField(field: FieldDescription, kinds: SharedList, depth = 0): JsonObject {
+  const { name, presentation, list, required, nullable, writable, rules, nested } = field
   const { oneOf, min, max, minLength, maxLength, pattern, label, description } = rules
   const { default: defaultValue } = rules
   return {
     name,
     label,
-    kind,
+    kind: kinds.indexOf(presentation),
     list,
     required,
     nullable,
@@ -150,15 +167,17 @@ function describeField(field: FieldDescription, depth: number): Json {
     fields:
       nested === undefined || depth >= maxDepth
         ? undefined
-        : describeFields(nested).map((one) => withoutEmpty(describeField(one, depth + 1))),
+        : describeFields(nested).map((one) => withoutEmpty(describeField(one, kinds, depth + 1))),
     help: rules.help ?? description,
   }
 }
 
+const mayBeZero: ReadonlySet<string> = new Set(['kind', 'default', 'min', 'max'])
+
 /** Leaves out values that are false, undefined, empty or an empty list. */
-function withoutEmpty(json: Json): Json {
+function withoutEmpty(json: JsonObject): JsonObject {
   const entries = Object.entries(json).filter(([name, value]) => {
-    if (name === 'default' || name === 'min' || name === 'max') return value !== undefined
+    if (mayBeZero.has(name)) return value !== undefined
     if (Array.isArray(value)) return value.length > 0
     return value !== undefined && value !== false && value !== 0 && value !== ''
   })

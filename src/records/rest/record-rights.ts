@@ -4,6 +4,8 @@
  * access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
+import type { Presentation } from '../../fields/kinds/kind.js'
+import { presentationOf } from '../../fields/kinds/presentation.js'
 import type { FieldRules } from '../../fields/rules.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { Problems } from '../../errors/problems.js'
@@ -37,6 +39,8 @@ export interface FieldDescription {
   readonly fromText: (text: string) => unknown
   /** Converts the value of a row to the form that clients receive: bytes become base64. */
   readonly toJson: (value: unknown) => unknown
+  /** How pages edit, filter, show and chart the values. A nested class is edited as JSON text. */
+  readonly presentation: Presentation
 }
 
 /** A relation that is visible to clients. */
@@ -235,7 +239,13 @@ function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'requir
     nullable: field.nullable,
     fromText: (text) => field.entry.fromText(text),
     toJson: (value) => toClientJson(field, value),
+    presentation: toPresentation(field),
   }
+}
+
+function toPresentation({ nested, entry }: ShapeField): Presentation {
+  const presentation = presentationOf(entry)
+  return nested === undefined ? presentation : { ...presentation, format: 'text' }
 }
 
 function toClientJson(field: ShapeField, value: unknown): unknown {

@@ -1,0 +1,53 @@
+/** The inputs of forms and filters, by the control that the schema names. */
+import type { Attributes } from './element.js'
+import type { FieldInfo, KindInfo } from './schema.js'
+
+interface ControlType {
+  /** Attributes of the `input`. */
+  readonly input: Attributes
+  /** Attributes of the `textarea`, which the control has in place of an `input`. */
+  readonly textarea?: Attributes
+  /** The values to choose from, with their labels. */
+  readonly choices?: readonly ControlChoice[]
+  /** Whether a filter can name values: "is not", "is one of". */
+  readonly canNameValues?: true
+  /** The class of a range of values in a filter. */
+  readonly range?: string
+  /** The class of a cell in a list. */
+  readonly cell?: string
+  /** Whether lists have no column for the field. */
+  readonly isOnlyInForms?: true
+}
+
+type ControlChoice = readonly [value: string, label: string]
+
+const line: ControlType = { input: { type: 'text', dir: 'auto' }, canNameValues: true }
+
+const number = (inputmode: string): ControlType => ({
+  input: { type: 'text', inputmode, class: 'number' },
+  canNameValues: true,
+  cell: 'number',
+})
+
+export const controlTypes: Readonly<Record<KindInfo['control'], ControlType>> = {
+  line,
+  lines: { input: line.input, textarea: { rows: 6 } },
+  json: { input: line.input, textarea: { class: 'code' } },
+  integer: number('numeric'),
+  decimal: number('decimal'),
+  checkbox: {
+    input: { type: 'checkbox' },
+    choices: [
+      ['true', 'Yes'],
+      ['false', 'No'],
+    ],
+  },
+  date: { input: { type: 'date' }, canNameValues: true, cell: 'when' },
+  time: { input: { type: 'time', step: 1 }, cell: 'when' },
+  datetime: { input: { type: 'datetime-local', step: 1 }, cell: 'when', range: 'range long' },
+  file: { input: { type: 'file' }, isOnlyInForms: true },
+}
+
+/** The values that a field can have, or undefined if there are too many to choose from. */
+export const choicesOf = ({ kind, oneOf }: FieldInfo): readonly ControlChoice[] | undefined =>
+  controlTypes[kind.control].choices ?? oneOf?.map((value) => [String(value), String(value)])

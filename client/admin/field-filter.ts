@@ -1,0 +1,296 @@
+/**
+ * One class for each way to filter a field. The schema names the way. Relations, lists, and fields with a few values have classes of
+ * their own.
+ */
+import { choicesOf, controlTypes } from './control-types.js'
+import { el, newId } from './element.js'
+import { valueTypes, writeText } from './field-values.js'
+import { toText } from './format.js'
+import { makePicker } from './picker.js'
+import { makeLinksControl } from './record-controls.js'
+import {
+  displayLabel,
+  relationOf,
+  targetOf,
+  type FieldInfo,
+  type KindInfo,
+  type RecordInfo,
+  type RelationInfo,
+} from './schema.js'
+import { cachedTitle, escapeLike, lookUp } from './titles.js'
+
+export interface FilterControl {
+  readonly node: HTMLElement
+  /** Query parameters for the URL. */
+  readonly read: () => readonly (readonly [name: string, value: string])[]
+}
+
+/** A field that lists cannot be filtered by, and the base of the other classes. */
+export class FieldFilter {
+  /** The text of the usual condition. */
+  readonly usual: string = 'is'
+
+  constructor(
+    readonly record: RecordInfo,
+    readonly field: FieldInfo,
+  ) {}
+
+  get label(): string {
+    return displayLabel(this.record, this.field)
+  }
+
+  /** Whether the conditions "is not" and "is one of" are offered. */
+  get canNameValues(): boolean {
+    return controlTypes[this.field.kind.control].canNameValues === true
+  }
+
+  /** The control of the usual condition. */
+  makeUsual(_query: URLSearchParams): FilterControl | undefined {
+    return undefined
+  }
+
+  /** The control of "is not". */
+  makeNot(query: URLSearchParams): FilterControl {
+    const { input } = controlTypes[this.field.kind.control]
+    return boxControl(`${this.label} is not`, el('input', input), `${this.field.name}.ne`, query)
+  }
+
+  /** The control of "is one of". */
+  makeOneOf(query: URLSearchParams): FilterControl {
+    const name = `${this.field.name}.in`
+    const value = namedValues(query, name).join(', ')
+    const box = el('input', { type: 'text', value, placeholder: 'a, b, c' })
+    const values = (): string[] => box.value.split(',').map((text) => text.trim())
+    return {
+      node: labelled(`${this.label} is one of`, box),
+      read: () => values().flatMap((text) => (text === '' ? [] : [[name, text] as const])),
+    }
+  }
+
+  /** The text of a value in a condition of the URL. */
+  describe(operator: string, value: string): string | Promise<string> {
+    if (operator === 'in') return value.split(',').join(', ')
+    return operator === 'ilike' ? textOf(value) : value
+  }
+}
+
+class ContainsFilter extends FieldFilter {
+  override readonly usual = 'has'
+
+  override makeUsual(query: URLSearchParams): FilterControl {
+    const name = `${this.field.name}.ilike`
+    const box = el('input', { type: 'text', value: textOf(query.get(name) ?? '') })
+    const read = (): [string, string][] => {
+      const text = box.value.trim()
+      return text === '' ? [] : [[name, `%${escapeLike(text)}%`]]
+    }
+    return { node: labelled(this.label, box), read }
+  }
+}
+
+class EqualsFilter extends FieldFilter {
+  override makeUsual(query: URLSearchParams): FilterControl {
+    return boxControl(this.label, el('input', { type: 'text' }), this.field.name, query)
+  }
+}
+
+class RangeFilter extends FieldFilter {
+  override readonly usual = 'is from … to …'
+
+  override makeUsual(query: URLSearchParams): FilterControl {
+    const { name, kind } = this.field
+    const { input, range = 'range' } = controlTypes[kind.control]
+    const bounds = [
+      ['from', `${name}.gte`],
+      ['to', `${name}.lte`],
+    ] as const
+    const boxes = bounds.map(([word, parameter]) => {
+      const box = el('input', input)
+      const value = query.get(parameter)
+      if (value !== null) box.value = writeText(this.field, value)
+      return { box, parameter, node: labelled(`${this.label} ${word}`, box) }
+    })
+    return {
+      node: el('div', { class: range }, ...boxes.map(({ node }) => node)),
+      read: () => boxes.map(({ box, parameter }) => [parameter, this.#toParameter(box.value)]),
+    }
+  }
+
+  /** Numbers are sent as they were entered. Times are converted to UTC. */
+  #toParameter(raw: string): string {
+    const text = raw.trim()
+    const value = text === '' ? text : valueTypes[this.field.kind.type].parse(text)
+    return typeof value === 'string' ? value : text
+  }
+
+  override describe(operator: string, value: string): string | Promise<string> {
+    const isBound = operator === 'gte' || operator === 'lte'
+    return isBound ? toText(value, this.field.kind.format) : super.describe(operator, value)
+  }
+}
+
+/** A field with a few values: yes and no, or the words of a list. */
+class ChoiceFilter extends FieldFilter {
+  readonly #choices = choicesOf(this.field) ?? []
+
+  override makeUsual(query: URLSearchParams): FilterControl {
+    const box = this.#makeSelect(el('option', { value: '' }, 'Any'))
+    return boxControl(this.label, box, this.field.name, query)
+  }
+
+  override makeNot(query: URLSearchParams): FilterControl {
+    return boxControl(`${this.label} is not`, this.#makeSelect(), `${this.field.name}.ne`, query)
+  }
+
+  #makeSelect(first?: HTMLOptionElement): HTMLSelectElement {
+    return el(
+      'select',
+      {},
+      first,
+      ...this.#choices.map(([value, label]) => el('option', { value }, label)),
+    )
+  }
+
+  override makeOneOf(query: URLSearchParams): FilterControl {
+    const name = `${this.field.name}.in`
+    const checked = namedValues(query, name)
+    const boxes = this.#choices.map(([value]) =>
+      el('input', { type: 'checkbox', value, checked: checked.includes(value) }),
+    )
+    return {
+      node: el(
+        'fieldset',
+        {},
+        el('legend', {}, `${this.label} is one of`),
+        ...boxes.map((box) => el('label', { class: 'choice' }, box, box.value)),
+      ),
+      read: () => boxes.flatMap((box) => (box.checked ? [[name, box.value] as const] : [])),
+    }
+  }
+
+  override describe(operator: string, value: string): string | Promise<string> {
+    const label = this.#choices.find(([one]) => one === value)?.[1]
+    return label ?? super.describe(operator, value)
+  }
+}
+
+/** A list. The usual condition is one of its items. */
+class ListFilter extends FieldFilter {
+  override readonly usual = 'has'
+
+  override get canNameValues(): boolean {
+    return false
+  }
+
+  override makeUsual(query: URLSearchParams): FilterControl {
+    return boxControl(this.label, el('input', { type: 'text' }), `${this.field.name}.has`, query)
+  }
+}
+
+/** A field that holds the key of another row. The rows are picked by their titles. */
+class RelationFilter extends FieldFilter {
+  constructor(
+    record: RecordInfo,
+    field: FieldInfo,
+    readonly relation: RelationInfo,
+    readonly target: RecordInfo,
+  ) {
+    super(record, field)
+  }
+
+  override get canNameValues(): boolean {
+    return true
+  }
+
+  override makeUsual(query: URLSearchParams): FilterControl {
+    return this.#makePicker(this.label, this.field.name, query)
+  }
+
+  override makeNot(query: URLSearchParams): FilterControl {
+    return this.#makePicker(`${this.label} is not`, `${this.field.name}.ne`, query)
+  }
+
+  #makePicker(label: string, name: string, query: URLSearchParams): FilterControl {
+    let value = query.get(name) ?? ''
+    const picker = makePicker({
+      label,
+      record: this.target,
+      onPick: (choice) => {
+        value = choice === null ? '' : String(choice.key)
+      },
+    })
+    if (value !== '') picker.show(value)
+    const { input, node } = picker
+    input.id = newId()
+    return {
+      node: el('div', { class: 'field' }, el('label', { for: input.id }, label), node),
+      read: () => [[name, value]],
+    }
+  }
+
+  override makeOneOf(query: URLSearchParams): FilterControl {
+    const name = `${this.field.name}.in`
+    const { relation, target } = this
+    const control = makeLinksControl(relation, target, { isNew: false })
+    control.write(
+      namedValues(query, name).map((value) => (target.keyKind === 'int' ? Number(value) : value)),
+    )
+    return {
+      node: control.node,
+      read: () => ((control.read() ?? []) as unknown[]).map((key) => [name, String(key)]),
+    }
+  }
+
+  override async describe(operator: string, value: string): Promise<string> {
+    if (!['', 'ne', 'in'].includes(operator)) return super.describe(operator, value)
+    const keys = value.split(',')
+    await lookUp(this.target, keys)
+    return keys.map((key) => cachedTitle(this.target, key)).join(', ')
+  }
+}
+
+const classes: Readonly<Record<KindInfo['filter'], typeof FieldFilter>> = {
+  contains: ContainsFilter,
+  equals: EqualsFilter,
+  range: RangeFilter,
+  choice: ChoiceFilter,
+  none: FieldFilter,
+}
+
+/** The filter of a field. */
+export function filterOf(record: RecordInfo, field: FieldInfo): FieldFilter {
+  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+  const target = targetOf(record, field)
+  if (relation !== undefined && target !== undefined)
+    return new RelationFilter(record, field, relation, target)
+  const FilterOfKind = classes[field.kind.filter]
+  if (FilterOfKind === FieldFilter || field.fields !== undefined)
+    return new FieldFilter(record, field)
+  if (field.list === true) return new ListFilter(record, field)
+  return new (choicesOf(field) === undefined ? FilterOfKind : ChoiceFilter)(record, field)
+}
+
+function labelled(label: string, box: HTMLElement): HTMLElement {
+  box.id = newId()
+  return el('div', { class: 'field' }, el('label', { for: box.id }, label), box)
+}
+
+/** @param name the parameter that holds the value */
+function boxControl(
+  label: string,
+  box: HTMLInputElement | HTMLSelectElement,
+  name: string,
+  query: URLSearchParams,
+): FilterControl {
+  const value = query.get(name)
+  if (value !== null) box.value = value
+  return { node: labelled(label, box), read: () => [[name, box.value.trim()]] }
+}
+
+/** The values of a parameter that names several: `status.in=open,closed`. */
+const namedValues = (query: URLSearchParams, name: string): string[] =>
+  query.getAll(name).flatMap((value) => value.split(','))
+
+/** The text that a pattern of `ContainsFilter` looks for. */
+const textOf = (pattern: string): string =>
+  pattern.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')

@@ -1,0 +1,94 @@
+/** Parses the texts of inputs as values, and writes values as texts. */
+import { asText } from './format.js'
+import type { FieldInfo, KindInfo } from './schema.js'
+
+/** A text that cannot be parsed as a value of its field. */
+export class Unreadable {}
+
+interface ValueType {
+  /** Parses a text that is not empty. Other texts than values are returned unchanged, for the check. */
+  readonly parse: (raw: string) => unknown
+  readonly write: (value: unknown) => string
+  readonly isValid: (value: unknown) => boolean
+  /** Whether a list is written as one text, and not with one item per line. */
+  readonly hasListText?: true
+}
+
+const text: ValueType = {
+  parse: (raw) => raw,
+  write: asText,
+  isValid: (value) => typeof value === 'string',
+}
+
+const number: ValueType = {
+  parse: (raw) => {
+    const value = Number(raw.replace(',', '.'))
+    return raw.trim() === '' || Number.isNaN(value) ? raw : value
+  },
+  write: asText,
+  isValid: Number.isFinite,
+}
+
+/** By the type that the schema names. */
+export const valueTypes: Readonly<Record<KindInfo['type'], ValueType>> = {
+  text,
+  number,
+  integer: { ...number, isValid: Number.isSafeInteger },
+  boolean: {
+    parse: (raw) => raw === 'true',
+    write: String,
+    isValid: (value) => value === true || value === false,
+  },
+  timestamp: {
+    ...text,
+    parse: (raw) => {
+      const date = new Date(raw)
+      return Number.isNaN(date.getTime()) ? raw : date.toISOString()
+    },
+    write: (value) => toLocal(asText(value)),
+  },
+  json: {
+    parse: (raw) => {
+      try {
+        return JSON.parse(raw) as unknown
+      } catch {
+        return new Unreadable()
+      }
+    },
+    write: (value) => JSON.stringify(value, null, 2),
+    isValid: () => true,
+    hasListText: true,
+  },
+}
+
+export const hasLines = ({ list, kind }: FieldInfo): boolean =>
+  list === true && valueTypes[kind.type].hasListText !== true
+
+/** Parses the text of an input. @returns undefined if the field should be left out of the write */
+export function parseText(field: FieldInfo, raw: string, isNew: boolean): unknown {
+  const { kind, nullable, oneOf } = field
+  const { parse } = valueTypes[kind.type]
+  if (hasLines(field))
+    return raw
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .map(parse)
+  if (raw !== '') return parse(raw)
+  if (nullable === true) return isNew && field.default !== undefined ? undefined : null
+  if (kind.isFreeText && oneOf === undefined && (!isNew || field.required === true)) return ''
+  return isNew ? undefined : null
+}
+
+export function writeText(field: FieldInfo, value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (hasLines(field) && Array.isArray(value)) return value.map(String).join('\n')
+  return valueTypes[field.kind.type].write(value)
+}
+
+/** Formats a timestamp for an input of type `datetime-local`. */
+function toLocal(value: string): string {
+  const date = new Date(value)
+  if (Number.isNaN(date.getTime())) return ''
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}
