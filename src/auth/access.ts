@@ -1,6 +1,7 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Access to routes. */
 import type { Claims, HttpRequest } from '../http/request.js'
-import { timestampOf } from '../http/server-request.js'
+import { Caller } from '../http/caller.js'
+import { timestampOf, type ServerRequest } from '../http/server-request.js'
 import { clockTolerance, signInTime } from './tokens.js'
 
 /**
@@ -236,6 +237,13 @@ export function endOfAccess(rule: AccessRule, claims: Claims | null): number {
   const { also } = rule
   const end = also === undefined ? endOfToken(claims) : endOfAccess(also, claims)
   return Math.min(end, endOfFreshness(rule, claims))
+}
+
+/** Ends the caller's access to the stream of a request when another rule does so earlier. */
+export function endAccess(request: ServerRequest, rule: AccessRule, claims: Claims | null): void {
+  const { auth, until, isByCookie, rotation } = request.caller
+  const end = Math.min(until, endOfAccess(rule, claims))
+  request.caller = new Caller(auth, end, isByCookie, rotation)
 }
 
 function endOfToken({ exp }: Claims): number {

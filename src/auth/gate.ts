@@ -6,6 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
 import { gateEvents } from '../http/request-observers.js'
+import { Caller, cookieCaller, unknownCaller } from '../http/caller.js'
 import { withoutTracking } from '../http/caller-access.js'
 import { onAnything, onAuthorization, onCookie } from '../http/cache-headers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
@@ -127,7 +128,7 @@ export function createGate(options: GateOptions): Gate {
     const token = byCookie ? tokenCookie(request) : undefined
     if (token === undefined) return formToken ? formTokenOf(request) : ''
     refuseForeignWrite(request)
-    request.byCookie = true
+    request.caller = cookieCaller
     return token
   }
 
@@ -136,13 +137,13 @@ export function createGate(options: GateOptions): Gate {
       throw unauthorized(missingToken(request, source.scheme ?? 'Bearer', cookie === true))
     const cached = auth.findCached(token, request)
     if (cached !== undefined) return enter(request, rule, { by: 'token', claims: cached })
-    if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
+    if (!request.caller.isByCookie && isKey(token)) return enter(request, rule, byKey)
     return auth.check(token).then(({ claims, refusal }) => {
       if (refusal === undefined) {
         auth.recordUse(claims, request)
         return enter(request, rule, { by: 'token', claims })
       }
-      if (request.byCookie && foreignCauses.has(refusal.cause))
+      if (request.caller.isByCookie && foreignCauses.has(refusal.cause))
         return admitWithoutCookie(request, rule)
       // A replaced or expired token may be late, and the browser may have its successor.
       if (refusal.cause === 'revoked') clearTokenCookie(request)
@@ -152,7 +153,7 @@ export function createGate(options: GateOptions): Gate {
 
   /** The cookie is of another application, so the request is handled as if it had none. */
   const admitWithoutCookie = (request: ServerRequest, rule: AccessRule): void | Promise<void> => {
-    request.byCookie = false
+    request.caller = unknownCaller
     const token = formToken ? formTokenOf(request) : ''
     return token === '' && rule === recognisedAccess ? undefined : admit(request, rule, token)
   }
@@ -175,7 +176,7 @@ export function createGate(options: GateOptions): Gate {
       return request.isWatched ? withoutTracking(request, run) : run()
     },
     identify: (request) => {
-      if (request.admitted !== undefined) return request.admitted
+      if (request.caller.auth !== undefined) return request.caller.auth
       const sent = sentToken(request)
       const token = sent ?? tokenCookie(request)
       if (token === undefined || token === '') return undefined
@@ -210,10 +211,10 @@ function wouldAdmit(
 }
 
 function sendFreshToken(request: ServerRequest, auth: Auth, log: Log): void | Promise<void> {
-  const claims = request.admitted?.claims
+  const claims = request.caller.auth?.claims
   if (claims === undefined || claims === null) return undefined
   if (request.incoming.isTunneled === true) return undefined
-  if (request.byCookie && isWrite(request.method))
+  if (request.caller.isByCookie && isWrite(request.method))
     return sendTokenAfterWrite(auth, request, claims, log)
   const token = auth.renew(claims)
   if (token === undefined || typeof token === 'string') {
@@ -254,8 +255,7 @@ async function sendTokenAfterWrite(
 
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
-  request.admitted = auth
-  request.admittedUntil = endOfAccess(rule, claims)
+  request.caller = new Caller(auth, endOfAccess(rule, claims), request.caller.isByCookie)
   if (!satisfies(rule, claims, request)) throw forbidden(describeDenial(rule, claims, request))
   return runGuards(rule, claims, request)
 }
@@ -297,11 +297,12 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
 
 function sendToken(request: ServerRequest, token: string | undefined): void {
   if (token === undefined) return
-  const [name, value] = request.byCookie
+  const { auth, until, isByCookie } = request.caller
+  const [name, value] = isByCookie
     ? ['Set-Cookie', toTokenCookie(request, token)]
     : ['FreshToken', token]
   request.addHeader(name, value)
-  request.rotation = { name, value }
+  request.caller = new Caller(auth, until, isByCookie, { name, value })
 }
 
 function formTokenOf({ method, formToken }: ServerRequest): string {

@@ -13,6 +13,7 @@ import type { Log } from '../core/log.js'
 import { isCrossSiteForm } from '../http/request-origin.js'
 import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
+import { Visitor } from '../http/visitor.js'
 import { after, attempt } from '../core/maybe-promise.js'
 import type { SessionStore } from './session-stores.js'
 
@@ -103,6 +104,11 @@ function createSession(stored: StoredSession | undefined): Session {
   return session
 }
 
+/** The session of a visitor without a cookie, when it is first read. */
+function createEmptySession(): Session {
+  return createSession(undefined)
+}
+
 export interface SessionManager {
   /**
    * Sets `request.session`. Asynchronous only if the request has a cookie and the store returns a promise.
@@ -110,8 +116,6 @@ export interface SessionManager {
    * @throws {HttpError} 503 if the store is unavailable, because an empty session would sign the visitor out
    */
   open(request: ServerRequest): void | Promise<void>
-  /** @returns the empty session of a visitor without a cookie */
-  create(): Session
   /**
    * Stores changes, and sets or clears the cookie. Runs after the handler and before the response.
    *
@@ -149,7 +153,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
   /** Opens an empty session whose changes are dropped, so that they neither replace the stored data nor set a cookie. */
   const openUnwritable = (request: ServerRequest, hash: string): void => {
     const session = createSession(undefined)
-    request.openSession(session, false)
+    request.visitor = new Visitor(session, false)
     unread.set(session, hash)
   }
 
@@ -160,7 +164,8 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
         openUnwritable(request, hash)
         return
       }
-      request.openSession(createSession(isExisting ? { hash, data } : undefined), isExisting)
+      const session = createSession(isExisting ? { hash, data } : undefined)
+      request.visitor = new Visitor(session, isExisting)
     } catch (error) {
       // Retrying would not help. The stored data stays unchanged.
       openUnwritable(request, hash)
@@ -201,8 +206,8 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
   }
   const write = (request: ServerRequest, outcome: SessionOutcome): void | Promise<void> => {
     const { stored, data } = outcome
-    const { openedSession } = request
-    const old = stored?.hash ?? (openedSession && unread.get(openedSession))
+    const session = request.visitor?.session
+    const old = stored?.hash ?? (session && unread.get(session))
     const isReplaced = outcome.destroyed || outcome.regenerated
     if (old !== undefined && isReplaced) return replace(request, outcome, old)
     if (stored !== undefined) {
@@ -225,11 +230,10 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
   }
 
   return {
-    create: () => createSession(undefined),
     open: (request) => {
       const id = readId(request)
       if (id === undefined) {
-        request.openSession(createSession(undefined), false)
+        request.visitor = new Visitor(createEmptySession, false)
         return undefined
       }
       const name = toHash(id)
@@ -242,9 +246,9 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
       )
     },
     save: (request) => {
-      const { openedSession } = request
-      if (openedSession === undefined) return undefined
-      const outcome = VisitorSession.outcomeOf(openedSession)
+      const session = request.visitor?.session
+      if (session === undefined) return undefined
+      const outcome = VisitorSession.outcomeOf(session)
       if (outcome === undefined) return undefined
       sweep()
       return attempt(() => write(request, outcome), refuse)

@@ -45,7 +45,8 @@ import type { Method } from '../routing/route-table.js'
 import type { ModuleParts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/current-request.js'
-import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
+import { readWithin } from '../http/bodies/read-body.js'
+import { openSession, saveSession, type ServeContext } from '../serving/serve-route.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */
 function checkSockets(instances: readonly GraphQL[], problems: Problems): void {

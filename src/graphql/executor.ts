@@ -3,13 +3,7 @@
  * with graphql-js. Synchronous if every resolver and the database are.
  */
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
-import {
-  requireBoth,
-  endOfAccess,
-  openAccess,
-  tokenAccess,
-  type AccessRule,
-} from '../auth/access.js'
+import { requireBoth, endAccess, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { checkAccess, type AccessResult } from '../records/rights/caller.js'
@@ -220,8 +214,7 @@ export class Executor {
   boundStream(operation: Operation, context: unknown, access: DefaultAccess): void {
     const { request, user } = callerOf(context)
     if (!(request instanceof ServerRequest)) return
-    for (const { rule } of this.guardedRoots(operation, access))
-      request.admittedUntil = Math.min(request.admittedUntil, endOfAccess(rule, user))
+    for (const { rule } of this.guardedRoots(operation, access)) endAccess(request, rule, user)
   }
 
   /** The root fields that are not open to every caller, with their rules, including skipped fields. */

@@ -8,6 +8,7 @@ import { readJson } from '../http/bodies/json.js'
 import { readMediaType } from '../http/bodies/body-types.js'
 import type { TextValues } from '../http/query-string.js'
 import { type Reply, html } from '../http/reply.js'
+import { requestValue } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
@@ -58,12 +59,12 @@ export function graphqlEndpoints(
     return readBody(request)?.catch((error: unknown) => {
       // A body that is not JSON gets a GraphQL response. Bodies that are too long or too slow get the usual errors.
       if (!(error instanceof HttpError) || error.status !== 400) throw error
-      request.body = error
+      malformedBody.set(request, error)
     })
   }
   const post = (request: ServerRequest): MaybePromise<Reply> => {
-    const { body } = request
-    return body instanceof HttpError ? malformedReply(body) : run(request, body)
+    const error = malformedBody.get(request)
+    return error === undefined ? run(request, request.body) : malformedReply(error)
   }
   const get = (request: ServerRequest): MaybePromise<Reply> => {
     const { query } = request
@@ -92,6 +93,9 @@ export function graphqlEndpoints(
       : []),
   ]
 }
+
+/** The error of a body that is not JSON, until the endpoint responds with it. */
+const malformedBody = requestValue<HttpError>('malformed body')
 
 const operationParameters = ['query', 'documentId', 'extensions'] as const
 

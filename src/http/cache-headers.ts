@@ -34,17 +34,14 @@ const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 interface Requested {
   /** The request headers that the response depends on: the bits above. */
   readonly dependsOn: number
-  /** The authentication of the caller. */
-  readonly admitted: object | undefined
-  /** Whether a session was read. */
-  readonly hasVisitor: boolean
+  readonly isPersonal: boolean
 }
 
 /** The fast path for a response without cache headers and cookies. */
 export function addCacheHeaders(headers: HeaderList, request: Requested): void {
   if (request.dependsOn === 0) return
   headers.add('Vary', varied[request.dependsOn & allBits] ?? '')
-  if (isPersonal(request)) headers.add('Cache-Control', noStore)
+  if (request.isPersonal) headers.add('Cache-Control', noStore)
 }
 
 /**
@@ -62,15 +59,11 @@ export function completeCacheHeaders(
     const missing = vary === undefined ? dependsOn : dependsOn & ~varyBits(vary)
     if (missing !== 0) headers.add('Vary', varied[missing & allBits] ?? '')
   }
-  if (!isPersonal(request) && !headers.has('Set-Cookie') && !headers.has('FreshToken')) return
+  if (!request.isPersonal && !headers.has('Set-Cookie') && !headers.has('FreshToken')) return
   const rule = headers.get('Cache-Control')
   if (rule === undefined) headers.add('Cache-Control', noStore)
   else if (!isPrivate(rule)) headers.replace('Cache-Control', noStore)
   headers.deleteMatching(cdnRule)
-}
-
-function isPersonal({ admitted, hasVisitor }: Requested): boolean {
-  return admitted !== undefined || hasVisitor
 }
 
 /** Whether a `Cache-Control` value excludes shared caches. */

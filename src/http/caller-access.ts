@@ -18,7 +18,7 @@ export const readsSent = 2
 /** The part of a request that is needed here. */
 interface TrackedRequest {
   callerReads: number
-  isWatched: boolean
+  watch(): void
 }
 
 /** Starts tracking which parts of the caller are read. @returns a function that stops and returns the result */
@@ -26,8 +26,7 @@ export function trackCallerAccess(request: HttpRequest): () => CallerAccess {
   const tracked = request as HttpRequest & TrackedRequest
   const before = tracked.callerReads
   tracked.callerReads = 0
-  if (!tracked.isWatched) watchIncoming(tracked)
-  tracked.isWatched = true
+  tracked.watch()
   return () => {
     const read = tracked.callerReads
     tracked.callerReads |= before
@@ -47,7 +46,7 @@ export function withoutTracking<T>(request: HttpRequest, read: () => T): T {
 }
 
 /** Tracks the headers of Node: `request.incoming.headers`, `rawHeaders`. */
-function watchIncoming(request: HttpRequest & TrackedRequest): void {
+export function watchIncoming(request: HttpRequest & Pick<TrackedRequest, 'callerReads'>): void {
   // Created from all headers of Node, so create it before tracking.
   Reflect.get(request, 'headers')
   const { incoming } = request

@@ -6,6 +6,7 @@
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming } from './node-messages.js'
+import type { RequestSettings } from './request-settings.js'
 
 /** @returns an IPv4 address in its own form, also if it was mapped to IPv6 */
 export function clientAddress(address = ''): string {
@@ -16,13 +17,14 @@ export function clientAddress(address = ''): string {
  * Returns the entry of `X-Forwarded-For` or `X-Forwarded-Proto` that a trusted proxy wrote. If the header is missing,
  * uses `Forwarded`.
  *
- * @param proxies their number, counted from the right; `true` takes the entry at the left
+ * @param proxies their number, counted from the right; `true` takes the entry at the left, `false` none
  */
 export function readForwarded(
   headers: IncomingHttpHeaders,
   field: 'for' | 'proto',
-  proxies: number | true,
+  proxies: number | boolean,
 ): string | undefined {
+  if (proxies === false || proxies === 0) return undefined
   const value = headers[`x-forwarded-${field}`]
   if (value !== undefined) return entryOf(String(value).split(','), proxies)
   const { forwarded } = headers
@@ -93,6 +95,29 @@ export function readAddress(entry: string): string | undefined {
   const address =
     /^\[([^\]]+)\](?::\w+)?$/.exec(text)?.[1] ?? /^([\d.]+):\w+$/.exec(text)?.[1] ?? text
   return isIP(address) === 0 ? undefined : address
+}
+
+type AddressSettings = Pick<RequestSettings, 'trustProxy' | 'log'>
+
+/** The client's address, with IPv4 in its own form. Taken from `X-Forwarded-For` if the application trusts its proxies. */
+export function addressOf({ socket, headers }: Incoming, settings: AddressSettings): string {
+  const forwarded = readForwarded(headers, 'for', settings.trustProxy)
+  if (forwarded === undefined) return clientAddress(socket.remoteAddress)
+  const address = readAddress(forwarded)
+  if (address === undefined) warnOfAddress(settings, forwarded)
+  return clientAddress(address ?? socket.remoteAddress)
+}
+
+const warned = new WeakSet<AddressSettings>()
+
+/** Warns once for each application, because its proxy sends the same with every request. */
+function warnOfAddress(settings: AddressSettings, entry: string): void {
+  if (warned.has(settings)) return
+  warned.add(settings)
+  settings.log?.warn(
+    { entry: entry.slice(0, 100) },
+    'The proxy forwards a client that is not an address, so request.ip is the address of the proxy. Limits by address count all such clients together. Logged once.',
+  )
 }
 
 export function isLoopback(address: string | undefined): boolean {

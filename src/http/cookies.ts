@@ -190,7 +190,7 @@ export function toTokenCookie(request: ServerRequest, token: string | undefined)
 
 /** Deletes the cookie if the token of the request came in it. */
 export function clearTokenCookie(request: ServerRequest): void {
-  if (!request.byCookie) return
+  if (!request.caller.isByCookie) return
   const cookie = toTokenCookie(request, undefined)
   const isCleared = request.responseHeaders?.flat.includes(cookie) === true
   if (!isCleared) request.addHeader('Set-Cookie', cookie)

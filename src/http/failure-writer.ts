@@ -226,10 +226,14 @@ function reasonOf({ reason, message, errors }: HttpError, { route }: ServerReque
  * throw.
  */
 function attributedError(request: ServerRequest, thrown: unknown): unknown {
-  const { route, sentBody, body } = request
+  const { route, receivedBody } = request
   if (route === undefined) return thrown
   try {
-    return attributeWriteError(thrown, [sentBody ?? body, request.sentQuery], route)
+    return attributeWriteError(
+      thrown,
+      [receivedBody?.unchecked ?? receivedBody?.value, request.sentQuery],
+      route,
+    )
   } catch {
     return thrown
   }

@@ -40,7 +40,17 @@ export class RequestObservers {
   /** A property instead of a getter, because every request reads it. */
   hasObservers = false
   #all: readonly RequestObserver[] = []
+  readonly #reportEnd: (this: TrackedOutgoing) => void
   readonly #outcome = { status: 0, bytes: 0, received: 0, ms: 0, aborted: false }
+
+  constructor() {
+    const end = (request: ServerRequest): void => {
+      this.#end(request)
+    }
+    this.#reportEnd = function () {
+      if (this[watched] !== undefined) end(this[watched])
+    }
+  }
 
   /** @returns a function that removes the observer */
   add(observer: RequestObserver): () => void {
@@ -52,15 +62,14 @@ export class RequestObservers {
 
   begin(request: ServerRequest): void {
     request.startTime = performance.now()
-    request.observers = this
     const outgoing = request.outgoing as TrackedOutgoing
     outgoing[watched] = request
     // This event occurs once, and the listener is the same for all.
-    outgoing.on('close', reportEnd)
+    outgoing.on('close', this.#reportEnd)
     for (const observer of this.#all) observer.begins?.(request)
   }
 
-  end(request: ServerRequest): void {
+  #end(request: ServerRequest): void {
     const outcome = this.#outcome
     readOutcome(request, outcome)
     outcome.ms = performance.now() - request.startTime
@@ -87,9 +96,9 @@ function readOutcome(
 }
 
 /** The response may be complete before Node reports the end of the request. */
-function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): number {
+function receivedBytes({ incoming, receivedBody }: ServerRequest, status: number): number {
   const { complete } = incoming as { complete?: boolean }
-  if (complete === false && !(bodyRead && status < 400)) return 0
+  if (complete === false && !(receivedBody !== undefined && status < 400)) return 0
   const length = incoming.headers['content-length']
   if (length === undefined) return 0
   const announced = Number(length)
@@ -98,11 +107,6 @@ function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): n
 
 const watched = Symbol('request')
 type TrackedOutgoing = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
-
-function reportEnd(this: TrackedOutgoing): void {
-  const request = this[watched]
-  request?.observers?.end(request)
-}
 
 /** A request, from its head to the last byte of its response. */
 export interface RequestEvent extends WatchedWork {

@@ -2,6 +2,7 @@
 import { checkInterceptedHeader } from './header-checks.js'
 import type { HeaderList } from './header-list.js'
 import { isPlainData, toJson, writeFor } from './response-body.js'
+import type { RotationHeader } from './caller.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of a response. Names in any case. */
@@ -17,12 +18,6 @@ export interface RouteResponseHeaders extends Iterable<readonly [name: string, v
   /** Adds a value to the present ones. @throws {TypeError} as `set` */
   append(name: string, value: string | number): void
   delete(name: string): void
-}
-
-/** `FreshToken`, or `Set-Cookie` with the token's cookie. */
-export interface RotationHeader {
-  readonly name: string
-  readonly value: string
 }
 
 /** The result of `next()` before the gate and before the body, whether a value, an error or the gate caused it. */
@@ -86,7 +81,7 @@ export class PreparedResponse implements RouteResponse {
   }
 
   get rotation(): RotationHeader | undefined {
-    return this.#request?.rotation
+    return this.#request?.caller.rotation
   }
 
   withBody(body: unknown, status = this.status): PreparedResponse {

@@ -1,14 +1,16 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
-import { randomFillSync } from 'node:crypto'
-import type { RouteInfo } from '../routing/route.js'
 import { addressKey } from '../core/address-counts.js'
-import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
-import { clientAddress, readAddress, readForwarded } from './client-address.js'
+import type { RouteInfo } from '../routing/route.js'
+import { ReceivedBody } from './bodies/received-body.js'
+import { unknownCaller, type Caller } from './caller.js'
+import { readsIdentity, readsSent, watchHeaders, watchIncoming } from './caller-access.js'
+import { addressOf, readForwarded } from './client-address.js'
 import { CookieNames, readCookies } from './cookies.js'
-import type { Cors } from './cors.js'
-import type { End, Ending } from './ending.js'
+import type { End } from './ending.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
-import type { Log } from '../core/log.js'
+import { PendingWrites, type StoppableWrite } from './pending-writes.js'
+import { readQuery, type TextValues } from './query-string.js'
+import { closingRefusal, timeoutRefusal } from './refusals.js'
 import {
   RequestLog,
   type ChildLog,
@@ -20,78 +22,13 @@ import {
   type UploadedFiles,
   type StoredValue,
 } from './request.js'
-import type { RotationHeader } from './route-response.js'
+import { requestId } from './request-ids.js'
 import { toOriginForm, readPath } from './request-path.js'
-import { readQuery, type TextValues } from './query-string.js'
+import type { RequestSettings } from './request-settings.js'
 import { onCookie } from './cache-headers.js'
 import { checkHeader } from './header-checks.js'
 import { HeaderList } from './header-list.js'
-import type { RequestObservers } from './request-observers.js'
-import { closingRefusal, timeoutRefusal } from './refusals.js'
-
-/**
- * The number of UUIDs that are generated together, and the length of one. A single UUID costs as much as the head of
- * its response.
- */
-const [batch, length] = [128, 36]
-
-const random = Buffer.allocUnsafeSlow(16 * batch)
-const letters = Buffer.allocUnsafeSlow(length * batch)
-const digits = Buffer.from('0123456789abcdef', 'latin1')
-const dash = 0x2d
-
-let texts = ''
-let next = batch
-
-/** @returns a UUID of version 4 (RFC 9562 §5.4) */
-function newRequestId(): string {
-  if (next === batch) {
-    texts = writeBatch()
-    next = 0
-  }
-  const at = length * next++
-  return texts.slice(at, at + length)
-}
-
-function writeBatch(): string {
-  randomFillSync(random)
-  let at = 0
-  for (let index = 0; index < random.length; index++) {
-    const byteIndex = index % 16
-    let byte = random[index] ?? 0
-    if (byteIndex === 6) byte = (byte & 0x0f) | 0x40
-    else if (byteIndex === 8) byte = (byte & 0x3f) | 0x80
-    if (byteIndex === 4 || byteIndex === 6 || byteIndex === 8 || byteIndex === 10)
-      letters[at++] = dash
-    letters[at++] = digits[byte >> 4] ?? 0
-    letters[at++] = digits[byte & 15] ?? 0
-  }
-  return letters.toString('latin1', 0, at)
-}
-
-/** The settings of the application for all its requests. */
-export interface RequestSettings {
-  /** Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`, or the number of proxies to trust. Default false. */
-  readonly trustProxy: boolean | number
-  /** The log of `request.log`. Default: none. */
-  readonly log?: Log
-  /** The prefix of all paths, such as `/api`. Default none. */
-  readonly basePath?: string
-  /** The maximum bytes of the rows that one read of a client returns. Default: no limit. */
-  readonly maxReadBytes?: number
-  /** Whether fresh tokens of replies are set as a cookie too. Default false. */
-  readonly tokenCookie?: boolean
-  /** Default: the names without a suffix. */
-  readonly cookieNames?: CookieNames
-  /** Decides whether pages of another origin may send cookies. Default: they may not. */
-  readonly cors?: Pick<Cors, 'allowsCredentials'>
-  /** The public scheme, host and port, if configured. Default: as in the request. */
-  readonly publicOrigin?: string | undefined
-  /** Milliseconds since 1970, for rules that depend on the time. Default: the system clock. */
-  readonly now?: () => number
-  /** Aborts the signals of requests when the application closes. Default: they are not aborted. */
-  readonly ending?: Ending
-}
+import type { Visitor } from './visitor.js'
 
 /** The response header with the request's id, sent if the id was read. */
 export const requestIdHeader = 'X-Request-Id'
@@ -102,31 +39,9 @@ const plainCookieNames = new CookieNames()
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
-/** A write to the database that waits or runs. */
-export interface PendingWrite {
-  stop(): void
-}
-
-/**
- * `form`: texts, which are converted. `upload`: a form with files, which has its own time limit. `plain`: any other body.
- */
-export type BodyForm = 'plain' | 'form' | 'upload'
-
 /** Milliseconds since 1970 by the clock of the request's application; without a request by the system's clock. */
 export function timestampOf(request: HttpRequest | undefined): number {
   return request instanceof ServerRequest ? request.now() : Date.now()
-}
-
-const warned = new WeakSet<RequestSettings>()
-
-/** Warns once for each application, because its proxy sends the same with every request. */
-function warnOfAddress(settings: RequestSettings, entry: string): void {
-  if (warned.has(settings)) return
-  warned.add(settings)
-  settings.log?.warn(
-    { entry: entry.slice(0, 100) },
-    'The proxy forwards a client that is not an address, so request.ip is the address of the proxy. Limits by address count all such clients together. Logged once.',
-  )
 }
 
 /** A stream in the result of a handler or an interceptor. */
@@ -142,74 +57,58 @@ export interface ReturnedStream {
  */
 export type RequestPhase = 'handling' | 'finishing' | 'answered' | 'streaming'
 
+/** The part of a route that its requests show. */
+interface MatchedRoute {
+  readonly info: RouteInfo | undefined
+  /** Names of the path parameters. */
+  readonly pathNames: readonly string[]
+}
+
 export class ServerRequest implements HttpRequest {
-  /** Set by the dispatcher. */
-  route: RouteInfo | undefined = undefined
+  // What came.
   /** Upper case. `HEAD` for a HEAD request, although a GET route serves it. */
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
   /** `url` without the query, as sent. The router reads its segments. */
   readonly sentPath: string
-  /** Values of the path's parameters, in the order of the pattern. */
-  readonly pathValues: PathValue[] = []
-  /** The parsed body; `undefined` if there is none or the route reads none. */
-  body: unknown = undefined
-  /** The body before it was checked; `undefined` without a check. */
-  sentBody: unknown = undefined
-  /** The bytes of the body, stored if the handler has the argument `rawBody`. */
-  rawBody: Buffer = noBytes
-  /** The header with the caller's next token, once rotation has added it. */
-  rotation: RotationHeader | undefined = undefined
-  /** True once the body is being read, so that it is not read twice. */
-  bodyRead = false
-  /** How it is read, determined by its media type when reading begins. */
-  bodyForm: BodyForm = 'plain'
-  /** Milliseconds within which the body must arrive; set while the request waits for it. */
-  bodyTime: number | undefined = undefined
-  files: UploadedFiles = {}
-  /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
-  formToken: string | undefined = undefined
-  /** The authentication of the caller, for the framework, without tracking. */
-  admitted: RequestAuth | undefined = undefined
-  /**
-   * The time until which the caller is admitted: the token expires, or the sign-in becomes too old for the route.
-   * Milliseconds since 1970.
-   */
-  admittedUntil = Infinity
-  /** The tracked caller access: bits of `caller-access.ts`. */
-  callerReads = 0
-  /** Whether access is tracked, including headers. */
-  isWatched = false
-  /** Whether the token came in the cookie, so that the next one is set there too. */
-  byCookie = false
-  /** The request headers that the response depends on: bits of `cache-headers.ts`. */
-  dependsOn = 0
-  /** The request within which a module created this one. */
-  parentRequest: HttpRequest | undefined = undefined
-  /** Names of the route's path parameters; set by the router. */
-  pathNames: readonly string[] = []
-  /** Collected response headers, which are sent with any response. */
-  responseHeaders: HeaderList | undefined = undefined
-  /** True after JSON that depends on the caller was written for it. */
-  jsonDependsOnCaller = false
-  /** True after the request exceeded its route's time. Nothing may be written for it any more. */
-  isTimedOut = false
-  /** The error of a 5xx response, if there is one. */
-  failure: unknown = undefined
-  /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
-  returnedStreams: ReturnedStream[] | undefined = undefined
-  /** Functions that run after the response was sent or the client has disconnected. */
-  cleanups: (() => void)[] | undefined = undefined
-  /** Values of `requestValue`. */
-  values: StoredValue | undefined = undefined
-  /** The runner of its database for reads. */
-  reads: object | undefined = undefined
-
   /** Node's request, or a fake request. */
   readonly incoming: Incoming
   /** Node's response, or a fake response. Handlers return their result; only the framework writes to this object. */
   readonly outgoing: Outgoing
+  /** The request within which a module created this one. */
+  readonly parentRequest: HttpRequest | undefined
+  /** Values of the path's parameters, in the order of the pattern. The router fills it. */
+  readonly pathValues: PathValue[] = []
+
+  // Its parts. Each is written by one folder.
+  /** Set by the pipeline in `serving/`. */
+  matchedRoute: MatchedRoute | undefined = undefined
+  /** Who sent it. Set by `auth/`. */
+  caller: Caller = unknownCaller
+  /** Its session. Set by `auth/`; undefined if none was opened. */
+  visitor: Visitor | undefined = undefined
+  /** Set by `http/bodies/`; undefined before the body is read. */
+  receivedBody: ReceivedBody | undefined = undefined
+  /** The runner of its database for reads. Set by `records/`. */
+  reads: object | undefined = undefined
+  /** Values of `requestValue`. */
+  values: StoredValue | undefined = undefined
+  /** The tracked caller access: bits of `caller-access.ts`. */
+  callerReads = 0
+  /** The request headers that the response depends on: bits of `cache-headers.ts`. */
+  dependsOn = 0
+  /** Collected response headers, which are sent with any response. */
+  responseHeaders: HeaderList | undefined = undefined
+  /** True after JSON that depends on the caller was written for it. */
+  jsonDependsOnCaller = false
+  /** The error of a 5xx response, if there is one. */
+  failure: unknown = undefined
+  /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
+  returnedStreams: ReturnedStream[] | undefined = undefined
+  sentBytes = 0
+  /** The start time by the monotonic clock; set if there are observers. */
+  startTime = 0
 
   readonly #settings: RequestSettings
   #query: TextValues | undefined
@@ -218,26 +117,23 @@ export class ServerRequest implements HttpRequest {
   #watchedHeaders: Readonly<Record<string, string>> | undefined
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
-  #session: Session | undefined
-  /** Creates the session when it is first used. Set on routes with sessions, for a visitor without a cookie. */
-  createSession: (() => Session) | undefined = undefined
   #log: ChildLog | undefined
-  sentBytes = 0
-  /** The start time by the monotonic clock, and the observers of its end; set if there are observers. */
-  startTime = 0
-  observers: RequestObservers | undefined = undefined
   #phase: RequestPhase = 'handling'
-  #isKnownVisitor = false
-  #isSessionRead = false
+  #isWatched = false
   #abort: AbortController | undefined
-  /** Writes that wait or run. */
-  #writes: Set<PendingWrite> | undefined
-  #onWritten: ((isDone: boolean) => void) | undefined
-  #isWritten = false
+  #writes: PendingWrites | undefined
+  /** Functions that run after the response was sent or the client has disconnected. */
+  #cleanups: (() => void)[] | undefined
 
-  constructor(incoming: Incoming, outgoing: Outgoing, settings: RequestSettings) {
+  constructor(
+    incoming: Incoming,
+    outgoing: Outgoing,
+    settings: RequestSettings,
+    parentRequest?: HttpRequest,
+  ) {
     this.incoming = incoming
     this.outgoing = outgoing
+    this.parentRequest = parentRequest
     this.#settings = settings
     const url = toOriginForm(incoming.url ?? '/')
     const mark = url.indexOf('?')
@@ -249,6 +145,10 @@ export class ServerRequest implements HttpRequest {
   /** The prefix of all paths of the application; `''` if there is none. */
   get basePath(): string {
     return this.#settings.basePath ?? ''
+  }
+
+  get route(): RouteInfo | undefined {
+    return this.matchedRoute?.info
   }
 
   /** The path that the router has matched: `readPath`. */
@@ -299,7 +199,7 @@ export class ServerRequest implements HttpRequest {
   get params(): Readonly<Record<string, PathValue>> {
     if (this.#params === undefined) {
       this.#params = {}
-      for (const [index, name] of this.pathNames.entries()) {
+      for (const [index, name] of (this.matchedRoute?.pathNames ?? []).entries()) {
         const value = this.pathValues[index]
         if (value !== undefined) this.#params[name] = value
       }
@@ -323,24 +223,59 @@ export class ServerRequest implements HttpRequest {
     this.#query = checked
   }
 
+  /** The body for the handler; `undefined` if there is none or the route reads none. */
+  get body(): unknown {
+    return this.receivedBody?.value
+  }
+
+  set body(value: unknown) {
+    this.receivedBody ??= new ReceivedBody()
+    this.receivedBody.value = value
+  }
+
+  get rawBody(): Buffer {
+    return this.receivedBody?.bytes ?? noBytes
+  }
+
+  get files(): UploadedFiles {
+    return this.receivedBody?.files ?? {}
+  }
+
+  /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
+  get formToken(): string | undefined {
+    return this.receivedBody?.formToken
+  }
+
   /** Claims of the verified token; null for the static key and on routes without a gate. */
   get user(): Claims | null {
     this.callerReads |= readsIdentity
-    return this.admitted?.claims ?? null
+    return this.caller.auth?.claims ?? null
   }
 
   get auth(): RequestAuth | undefined {
     this.callerReads |= readsIdentity
-    return this.admitted
+    return this.caller.auth
   }
 
   /** Headers by lower-case name; values that came more than once are joined with commas. Frozen. */
   get headers(): Readonly<Record<string, string>> {
     this.#headers ??= Object.freeze(toTextHeaders(this.incoming))
-    if (!this.isWatched) return this.#headers
+    if (!this.#isWatched) return this.#headers
     return (this.#watchedHeaders ??= watchHeaders(this.#headers, () => {
       this.callerReads |= readsSent
     }))
+  }
+
+  /** Whether access to the caller is tracked, including headers. */
+  get isWatched(): boolean {
+    return this.#isWatched
+  }
+
+  /** Tracks access to headers from now on. */
+  watch(): void {
+    if (this.#isWatched) return
+    watchIncoming(this)
+    this.#isWatched = true
   }
 
   /** Replaces a header for all later reads: `filigree/compress` restores the tags of conditions. */
@@ -359,17 +294,12 @@ export class ServerRequest implements HttpRequest {
 
   /** The client's address, with IPv4 in its own form. Taken from `X-Forwarded-For` if the application trusts its proxies. */
   get ip(): string {
-    const remote = this.incoming.socket.remoteAddress
-    const forwarded = this.#forwarded('for')
-    if (forwarded === undefined) return clientAddress(remote)
-    const address = readAddress(forwarded)
-    if (address === undefined) warnOfAddress(this.#settings, forwarded)
-    return clientAddress(address ?? remote)
+    return addressOf(this.incoming, this.#settings)
   }
 
   /** The name of the client: its user if the token was verified, otherwise its address. Without tracking. */
   get client(): string {
-    const sub = this.admitted?.claims?.sub
+    const sub = this.caller.auth?.claims?.sub
     return sub === undefined ? `address ${addressKey(this.ip)}` : `user ${sub}`
   }
 
@@ -380,7 +310,8 @@ export class ServerRequest implements HttpRequest {
 
   /** True over https, also behind a trusted proxy that reports it. */
   get secure(): boolean {
-    return this.incoming.socket.encrypted === true || this.#forwarded('proto') === 'https'
+    if (this.incoming.socket.encrypted === true) return true
+    return readForwarded(this.incoming.headers, 'proto', this.#settings.trustProxy) === 'https'
   }
 
   /** True if browsers use https, so that cookies can be secure. */
@@ -397,11 +328,7 @@ export class ServerRequest implements HttpRequest {
    */
   get id(): string {
     if (this.#id === undefined) {
-      const requestedId = this.incoming.headers['x-request-id']
-      this.#id =
-        typeof requestedId === 'string' && /^[\w.:@-]{1,128}$/.test(requestedId)
-          ? requestedId
-          : newRequestId()
+      this.#id = requestId(this.incoming.headers['x-request-id'])
       // The value is valid for a header.
       this.#collected.add(requestIdHeader, this.#id)
     }
@@ -422,30 +349,16 @@ export class ServerRequest implements HttpRequest {
    * @throws {Error} on routes whose handler names neither `session` nor `request`: there it was not opened
    */
   get session(): Session {
-    if (this.#session === undefined) {
-      if (this.createSession === undefined) throw new Error(noSession)
-      this.#session = this.createSession()
-    }
+    const session = this.visitor?.read()
+    if (session === undefined) throw new Error(noSession)
     this.dependsOn |= onCookie
     this.callerReads |= readsSent
-    this.#isSessionRead = true
-    return this.#session
+    return session
   }
 
-  /** The opened session, for saving it; undefined if none was opened, or if an empty one was never used. */
-  get openedSession(): Session | undefined {
-    return this.#session
-  }
-
-  /** @param isKnownVisitor whether the session existed already, so that a response that reads it is personal */
-  openSession(session: Session, isKnownVisitor: boolean): void {
-    this.#session = session
-    this.#isKnownVisitor = isKnownVisitor
-  }
-
-  /** Whether an existing session was read. */
-  get hasVisitor(): boolean {
-    return this.#isKnownVisitor && this.#isSessionRead
+  /** Whether its response is for one caller: the caller was admitted, or an existing session was read. */
+  get isPersonal(): boolean {
+    return this.caller.auth !== undefined || this.visitor?.isRead === true
   }
 
   /** Milliseconds since 1970. */
@@ -491,51 +404,42 @@ export class ServerRequest implements HttpRequest {
 
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
   onFinished(cleanup: () => void): void {
-    if (this.cleanups === undefined) {
+    if (this.#cleanups === undefined) {
       if (this.outgoing.destroyed) {
         cleanup()
         return
       }
-      this.cleanups = []
+      this.#cleanups = []
       this.outgoing.once('close', () => {
-        const cleanups = this.cleanups ?? []
+        const cleanups = this.#cleanups ?? []
         // Functions that are added from now on run immediately.
-        this.cleanups = undefined
+        this.#cleanups = undefined
         for (const run of cleanups) run()
       })
     }
-    this.cleanups.push(cleanup)
+    this.#cleanups.push(cleanup)
   }
 
-  writeStarted(write: PendingWrite): void {
-    this.#writes ??= new Set()
+  /** True after it exceeded the time of its route. Nothing may be written for it any more. */
+  get isTimedOut(): boolean {
+    return this.#writes?.isStopped === true
+  }
+
+  writeStarted(write: StoppableWrite): void {
+    this.#writes ??= new PendingWrites()
     this.#writes.add(write)
   }
 
-  writeEnded(write: PendingWrite, isDone: boolean): void {
-    if (this.#writes?.delete(write) !== true || this.#onWritten === undefined) return
-    this.#isWritten ||= isDone
-    if (this.#writes.size === 0) this.#onWritten(this.#isWritten)
+  writeEnded(write: StoppableWrite, isDone: boolean): void {
+    this.#writes?.end(write, isDone)
   }
 
-  /**
-   * Stops its writes after the time-out.
-   *
-   * @param onWritten called when the outcome of running writes is known, possibly immediately, with whether anything
-   * was written
-   */
+  /** Stops its writes after the time-out. @param onWritten as for `PendingWrites.stop` */
   stop(onWritten: (isDone: boolean) => void): void {
-    this.isTimedOut = true
+    this.#writes ??= new PendingWrites()
+    this.#writes.isStopped = true
     this.#abort?.abort(timeoutRefusal())
-    for (const write of this.#writes ?? []) write.stop()
-    if (this.#writes === undefined || this.#writes.size === 0) onWritten(false)
-    else this.#onWritten = onWritten
-  }
-
-  #forwarded(field: 'for' | 'proto'): string | undefined {
-    const { trustProxy } = this.#settings
-    if (trustProxy === false || trustProxy === 0) return undefined
-    return readForwarded(this.incoming.headers, field, trustProxy)
+    this.#writes.stop(onWritten)
   }
 
   #createAbort(): AbortController {

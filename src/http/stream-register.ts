@@ -48,7 +48,7 @@ export class StreamRegister {
    * @throws {HttpError} 429 if its address has too many, 503 if there are too many; then the reader is cancelled
    */
   admit(
-    { ip, auth, admittedUntil }: Pick<ServerRequest, 'ip' | 'auth' | 'admittedUntil'>,
+    { ip, auth, caller }: Pick<ServerRequest, 'ip' | 'auth' | 'caller'>,
     reader: ChunkReader,
     { isEndless, endsItself }: StreamKind,
   ): ChunkReader {
@@ -72,7 +72,7 @@ export class StreamRegister {
     const unwatch = claims ? watch?.(claims, counted.end) : undefined
     // A response that ends by itself, such as a file, continues, because it was requested in time.
     const ends = isEndless && !endsItself
-    const forget = ends ? expiries?.add(admittedUntil, counted.end) : undefined
+    const forget = ends ? expiries?.add(caller.until, counted.end) : undefined
     if (isEndless) ending.add(counted.end)
     return counted
   }

@@ -74,7 +74,7 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     const { claims, request } = this.caller
     const exp = claims?.exp
     if (typeof exp === 'number' && exp * 1000 <= now) this.close(401)
-    else if (request !== undefined && request.admittedUntil <= now) this.close(403)
+    else if (request !== undefined && request.caller.until <= now) this.close(403)
     else return false
     return true
   }

@@ -48,8 +48,8 @@ const unknownOutcome =
   'a request got 503 because of its time limit while a write was running: the outcome of the write is unknown'
 
 /** Returns 408 if the body does not arrive, which the client causes. Any other delay is the server's. */
-export function timeoutError({ bodyTime }: ServerRequest): HttpError {
-  return bodyTime === undefined
+export function timeoutError({ receivedBody }: ServerRequest): HttpError {
+  return receivedBody?.timeLimit === undefined
     ? timeoutRefusal()
     : new HttpError(408, 'The body did not arrive in time.')
 }

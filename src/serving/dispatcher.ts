@@ -3,7 +3,9 @@
  * get their response here.
  */
 import { publishRequest, requestEvents, type RequestObservers } from '../http/request-observers.js'
-import { ServerRequest, type RequestSettings } from '../http/server-request.js'
+import type { HttpRequest } from '../http/request.js'
+import type { RequestSettings } from '../http/request-settings.js'
+import { ServerRequest } from '../http/server-request.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
@@ -41,6 +43,17 @@ export interface DispatcherOptions {
   readonly findFile?: FindFile | undefined
   /** Adds the application's interceptors around requests without a route; undefined if there are none. */
   readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
+}
+
+/** A request that the program makes within another one. */
+export interface InternalCall {
+  readonly incoming: Incoming
+  readonly outgoing: Outgoing
+  readonly route: ServedRoute
+  readonly pathValues: readonly (string | number)[]
+  readonly parent: HttpRequest
+  /** Called with the request before any processing. */
+  readonly prepare: (request: ServerRequest) => void
 }
 
 export class Dispatcher {
@@ -86,21 +99,11 @@ export class Dispatcher {
     else this.#take(request)
   }
 
-  /**
-   * Processes an internal request whose route and path parameters are known. Never throws.
-   *
-   * @param prepare called with the request before any processing
-   */
-  serveInternal(
-    incoming: Incoming,
-    outgoing: Outgoing,
-    route: ServedRoute,
-    values: readonly (string | number)[],
-    prepare: (request: ServerRequest) => void,
-  ): void {
-    const request = new ServerRequest(incoming, outgoing, this.#settings)
-    for (const value of values) request.pathValues.push(value)
-    prepare(request)
+  /** Processes an internal request whose route is known. Never throws. */
+  serveInternal({ incoming, outgoing, route, parent, ...call }: InternalCall): void {
+    const request = new ServerRequest(incoming, outgoing, this.#settings, parent)
+    for (const value of call.pathValues) request.pathValues.push(value)
+    call.prepare(request)
     if (this.#observers.hasObservers) this.#observers.begin(request)
     if (requestEvents.hasSubscribers)
       publishRequest(request, this.#application, (same) => {

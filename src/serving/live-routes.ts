@@ -231,7 +231,7 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
-    const { admitted: auth } = request
+    const { auth } = request.caller
     const claims = auth?.claims
     const byKey = auth?.by === 'key'
     const { 'last-event-id': lastId } = request.incoming.headers

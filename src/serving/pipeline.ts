@@ -40,10 +40,9 @@ export class Pipeline {
 
   /** Serves a request by a route. Never throws. */
   start(request: ServerRequest, route: ServedRoute): void {
-    request.pathNames = route.pathNames
+    request.matchedRoute = route
     if (route.headers !== undefined) request.responseHeaders = route.headers.copy()
     if (route.hasLiveQueries) request.dependsOn |= onAccept
-    request.route = route.info
     runInRequest(request, this.#run, route.toClient, 0)
   }
 
@@ -92,12 +91,12 @@ export class Pipeline {
     const waiting = this.#startTime(request, run)
     pending.then(
       () => {
-        this.#endTime(request, run, waiting)
+        this.#endTime(run, waiting)
         if (request.answered || request.outgoing.destroyed) this.#abandon(request, run)
         else if (run.isOpen) runInRequest(request, this.#run, run, next)
       },
       (error: unknown) => {
-        this.#endTime(request, run, waiting)
+        this.#endTime(run, waiting)
         this.#failStep(request, run, error)
       },
     )
@@ -107,11 +106,11 @@ export class Pipeline {
     const waiting = this.#startTime(request, run)
     result.then(
       (value) => {
-        this.#endTime(request, run, waiting)
+        this.#endTime(run, waiting)
         this.#finish(request, run, value)
       },
       (error: unknown) => {
-        this.#endTime(request, run, waiting)
+        this.#endTime(run, waiting)
         this.#failStep(request, run, error)
       },
     )
@@ -120,17 +119,16 @@ export class Pipeline {
   /** Limits the time of a promise. Interceptors share one limit with everything inside them, except the body. */
   #startTime(request: ServerRequest, run: Run): Waiting<Run> | undefined {
     const { route, interception } = run
-    const { bodyTime } = request
+    const bodyTime = request.receivedBody?.timeLimit
     if (interception === undefined)
       return this.#deadlines.wait(request, run, bodyTime ?? route.timeout)
     if (bodyTime !== undefined) interception.waitForBody(bodyTime)
     return undefined
   }
 
-  #endTime(request: ServerRequest, run: Run, waiting: Waiting<Run> | undefined): void {
+  #endTime(run: Run, waiting: Waiting<Run> | undefined): void {
     if (waiting !== undefined) this.#deadlines.done(waiting)
     else run.interception?.bodyArrived()
-    request.bodyTime = undefined
   }
 
   #expire({ request, run }: Waiting<Run>): void {
@@ -194,11 +192,11 @@ export class Pipeline {
         const waiting = this.#startTime(request, run)
         pending.then(
           () => {
-            this.#endTime(request, run, waiting)
+            this.#endTime(run, waiting)
             this.#runAfter(request, run, done, index + 1)
           },
           (error: unknown) => {
-            this.#endTime(request, run, waiting)
+            this.#endTime(run, waiting)
             this.#respondFailure(request, run, error)
           },
         )

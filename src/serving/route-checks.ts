@@ -175,15 +175,15 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
   const checkForm: Check<unknown> = list
     ? check
     : compileText(shape, { ...options, inputName: 'the body', isForm: true })
-  return (request) => {
-    request.sentBody = request.body
-    const checked = (request.bodyForm === 'plain' ? check : checkForm)(request.body)
+  return ({ receivedBody }) => {
+    const isForm = receivedBody !== undefined && receivedBody.form !== 'plain'
+    const checked = (isForm ? checkForm : check)(receivedBody?.value)
     if (!(checked instanceof Promise)) {
-      request.body = checked
+      receivedBody?.setChecked(checked)
       return undefined
     }
     return checked.then((value: unknown) => {
-      request.body = value
+      receivedBody?.setChecked(value)
     })
   }
 }

@@ -10,6 +10,7 @@ import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
+import { setParsedBody } from '../http/bodies/read-body.js'
 import { ServerRequest } from '../http/server-request.js'
 import { restType, type PathType, type Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route.js'
@@ -138,15 +139,17 @@ export class Routes {
     })
     const outgoing = new InternalOutgoing(maxBytes)
     if (signal?.aborted === true) outgoing.destroy()
-    this.#parts
-      .serving()
-      .dispatcher.serveInternal(incoming, outgoing.outgoing, target, location.values, (inner) => {
-        inner.parentRequest = request
-        inner.bodyRead = true
-        inner.body = body
-        if (body !== undefined && keepsBytes) inner.rawBody = Buffer.from(JSON.stringify(body))
+    this.#parts.serving().dispatcher.serveInternal({
+      incoming,
+      outgoing: outgoing.outgoing,
+      route: target,
+      pathValues: location.values,
+      parent: request,
+      prepare: (inner) => {
+        setParsedBody(inner, body, keepsBytes)
         prepare?.(inner)
-      })
+      },
+    })
     return outgoing.isSettled ? outgoing.answer() : untilAborted(request, outgoing, signal)
   }
 

@@ -11,7 +11,7 @@ import { writesClientValuesOnly } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'
 import { readShape } from '../fields/shape.js'
 import { formMedia, uploadMedia, type BodyField, type BodyPlan } from '../http/bodies/body-types.js'
-import { readBody } from '../http/bodies/read-body.js'
+import { readWithin } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
 import type { ResultRule } from '../http/result.js'
 import type { Class } from '../metadata/class.js'
@@ -20,7 +20,6 @@ import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionManager } from '../auth/sessions.js'
-import type { Session } from '../http/request.js'
 import type { PlannedRoute } from './planned-route.js'
 import { ServedRoute, surround, type PipelineEntry, type Step } from './served-route.js'
 import type { PromiseWatch } from './current-request.js'
@@ -278,42 +277,24 @@ function admitByHeaderOrBody(plan: BodyPlan, context: ServeContext, admit: Step)
     }
     const body: BodyPlan = {
       ...plan,
-      beforeFirstFile: async (formToken) => {
-        request.formToken = formToken
+      beforeFirstFile: async () => {
         await admit(request)
       },
     }
     await readWithin(body, context.times)(request)
-    if (request.admitted === undefined) await admit(request)
+    if (request.caller.auth === undefined) await admit(request)
   }
 }
 
-/** Reads the body within its time limit. */
-export function readWithin(plan: BodyPlan, times: Times): Step {
-  return (request) => {
-    if (request.bodyRead) return undefined
-    request.bodyRead = true
-    const reading = readBody(request, plan)
-    if (reading === undefined) return undefined
-    request.bodyTime = request.bodyForm === 'upload' ? times.upload : times.request
-    return reading
-  }
-}
-
-/** Opens the session. Without a cookie it is empty, and is created when it is first used. */
+/** Opens the session. */
 export function openSession(sessions: SessionManager): Step {
-  const create = (): Session => sessions.create()
-  return (request) => {
-    if (request.incoming.headers.cookie !== undefined) return promiseOf(sessions.open(request))
-    request.createSession = create
-    return undefined
-  }
+  return (request) => promiseOf(sessions.open(request))
 }
 
 /** Saves the session if the handler has changed it. */
 export function saveSession(sessions: SessionManager): Step {
   return (request) =>
-    request.openedSession === undefined ? undefined : promiseOf(sessions.save(request))
+    request.visitor?.session === undefined ? undefined : promiseOf(sessions.save(request))
 }
 
 function rotateToken(gate: Gate): Step {

@@ -24,6 +24,7 @@ export {
   tokenAccess,
 } from '../../src/auth/access.js'
 export { classAccess, readHandlerAccess } from '../../src/auth/decorators.js'
+export { ReceivedBody } from '../../src/http/bodies/received-body.js'
 export { openKeyFolder, thumbprint } from '../../src/auth/key-origin.js'
 export { createKeys }
 

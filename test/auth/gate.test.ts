@@ -10,6 +10,7 @@ import {
   makeRequest,
   noon,
   openAccess,
+  ReceivedBody,
   tokenAccess,
   type Gate,
 } from './fixtures.js'
@@ -165,7 +166,7 @@ describe('the scheme', () => {
 describe('formToken', () => {
   const withToken = (headers = {}, method = 'POST') => {
     const request = makeRequest(headers, { method })
-    request.formToken = token
+    request.receivedBody = Object.assign(new ReceivedBody(), { formToken: token })
     return request
   }
 

@@ -159,7 +159,8 @@ describe('the heartbeat', () => {
   it('is a comment every 15 seconds, while the client is connected', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
     const outgoing = new RecordingOutgoing()
-    const request = { outgoing, method: 'GET' } as unknown as ServerRequest
+    const beginStream = (): void => undefined
+    const request = { outgoing, method: 'GET', beginStream } as unknown as ServerRequest
     const silent = { next: () => new Promise<never>(() => undefined) }
     const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
     responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)

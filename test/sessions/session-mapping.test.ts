@@ -1,6 +1,6 @@
 /** Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
-import { countingStore, makeManager, visit } from './visits.js'
+import { countingStore, makeManager, visit, Visitor } from './visits.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 describe('the session object', () => {
@@ -59,7 +59,8 @@ describe('the session object', () => {
   it('can be replaced with a custom object, which is not saved', async () => {
     const store = countingStore()
     const { setCookie } = await visit(makeManager(store), {}, (request) => {
-      request.openSession({ user: 1, regenerate: () => undefined, destroy: () => undefined }, false)
+      const session = { user: 1, regenerate: () => undefined, destroy: () => undefined }
+      request.visitor = new Visitor(session, false)
     })
     expect(setCookie).toBeUndefined()
     expect(store.calls).toEqual([])

@@ -32,6 +32,7 @@ export async function visit(
 }
 
 export { createMemoryStore }
+export { Visitor } from '../../src/http/visitor.js'
 
 /** A store that records its calls. */
 export function countingStore(

@@ -12,6 +12,7 @@ import { detectFileType } from '../file-types.js'
 import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
+import type { ReceivedBody } from './received-body.js'
 import { Upload, type UploadedFile } from '../upload.js'
 import {
   jsonMedia,
@@ -107,24 +108,26 @@ export function noBoundary(): HttpError {
 /** @throws {HttpError} 400, 413, 431, and errors of `plan.beforeFirstFile`; then no file remains */
 export async function readMultipart(
   request: ServerRequest,
+  received: ReceivedBody,
   plan: BodyPlan,
   boundary: string,
 ): Promise<void> {
   const input = new MultipartInput(request.incoming, plan.limits.multipart)
-  await new MultipartReading(request, plan, input).read(boundary)
+  await new MultipartReading(request, received, plan, input).read(boundary)
 }
 
-type Received = { readonly header: PartHeader; readonly upload: UploadedFile } | undefined
+type ReceivedFile = { readonly header: PartHeader; readonly upload: UploadedFile } | undefined
 
 /** The reading of one body. */
 class MultipartReading {
   readonly #request: ServerRequest
+  readonly #received: ReceivedBody
   readonly #plan: BodyPlan
   readonly #limits: Limits
   readonly #input: MultipartInput
   /** Texts, and values of parts in JSON. */
   readonly #fields = Object.create(null) as Record<string, unknown>
-  readonly #writing: Promise<Received>[] = []
+  readonly #writing: Promise<ReceivedFile>[] = []
   #fieldCount = 0
   #fieldBytes = 0
   #isAccessChecked = false
@@ -134,8 +137,14 @@ class MultipartReading {
   #failed = false
   #failure: unknown
 
-  constructor(request: ServerRequest, plan: BodyPlan, input: MultipartInput) {
+  constructor(
+    request: ServerRequest,
+    received: ReceivedBody,
+    plan: BodyPlan,
+    input: MultipartInput,
+  ) {
     this.#request = request
+    this.#received = received
     this.#plan = plan
     this.#limits = plan.limits
     this.#input = input
@@ -145,10 +154,10 @@ class MultipartReading {
   async read(boundary: string): Promise<void> {
     try {
       await this.#readParts(new MultipartParser(boundary, this.#limits.partHeader))
-      const received = await Promise.all(this.#writing)
+      const files = await Promise.all(this.#writing)
       await this.#checkAccess()
-      this.#request.body = this.#fields
-      this.#request.files = toFiles(received)
+      this.#received.value = this.#fields
+      this.#received.files = toFiles(files)
     } catch (cause) {
       this.#fail(cause)
       await this.#removeFolder()
@@ -232,7 +241,7 @@ class MultipartReading {
     const folder = await this.#folder
     if (this.#failed) return
     const stored = folder.receive(part, { limit: this.#limits.file, input: this.#pace })
-    const received = stored.then(({ path, size, start }): Received => {
+    const received = stored.then(({ path, size, start }): ReceivedFile => {
       const { fileName: name = '', type } = header
       // A browser sends this for an empty file input.
       if (name === '' && size === 0) return undefined
@@ -246,8 +255,11 @@ class MultipartReading {
   async #checkAccess(): Promise<void> {
     if (this.#isAccessChecked) return
     this.#isAccessChecked = true
+    const { beforeFirstFile } = this.#plan
+    if (beforeFirstFile === undefined) return
     const { formToken } = this.#fields
-    await this.#plan.beforeFirstFile?.(typeof formToken === 'string' ? formToken : undefined)
+    if (typeof formToken === 'string') this.#received.formToken = formToken
+    await beforeFirstFile(this.#received.formToken)
   }
 
   #createFolder(): Promise<UploadFolder> {
@@ -311,7 +323,7 @@ function tooMany(label: string, limit: number): HttpError {
   return new HttpError(413, `The form has more than ${limit} ${label}.`)
 }
 
-function toFiles(received: readonly Received[]): UploadedFiles {
+function toFiles(received: readonly ReceivedFile[]): UploadedFiles {
   const files = Object.create(null) as UploadedFiles
   for (const file of received) if (file !== undefined) add(files, file.header.name, file.upload)
   return files

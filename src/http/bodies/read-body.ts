@@ -21,11 +21,42 @@ import { noBoundary, readBoundary, readMultipart } from './multipart.js'
 import type { Incoming } from '../node-messages.js'
 import { ChunkList } from './chunk-list.js'
 import { clientLeft, tooLarge } from '../refusals.js'
+import { ReceivedBody } from './received-body.js'
 
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
+/** Milliseconds within which a body must arrive. */
+export interface BodyTimes {
+  readonly request: number
+  /** For multipart bodies. */
+  readonly upload: number
+}
+
+/** @returns a step that reads the body within its time limit, once */
+export function readWithin(
+  plan: BodyPlan,
+  times: BodyTimes,
+): (request: ServerRequest) => Promise<void> | undefined {
+  return (request) =>
+    request.receivedBody?.isRead === true ? undefined : readBody(request, plan, times)
+}
+
+/** Sets the body of an internal request, which is parsed already. */
+export function setParsedBody(request: ServerRequest, value: unknown, keepsBytes: boolean): void {
+  const received = beginBody(request)
+  received.value = value
+  if (value !== undefined && keepsBytes) received.bytes = Buffer.from(JSON.stringify(value))
+}
+
+function beginBody(request: ServerRequest, timeLimit?: number): ReceivedBody {
+  const received = new ReceivedBody(timeLimit)
+  received.isRead = true
+  request.receivedBody = received
+  return received
+}
+
 /**
- * Reads the body into `request.body`, `request.files` and `request.formToken`.
+ * Reads the body into `request.receivedBody`.
  *
  * A request without `Content-Length` and `Transfer-Encoding` has no body (RFC 9112 §6.3). If the promise rejects, the
  * rest of the body is left unread in the paused stream, and no uploaded file remains.
@@ -33,25 +64,35 @@ const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
  * @returns `undefined` if there is no body to wait for
  * @throws {HttpError} as a rejection only: 400, 413, 415 or 431, or with the code `CLIENT_GONE` if the connection broke
  */
-export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> | undefined {
+export function readBody(
+  request: ServerRequest,
+  plan: BodyPlan,
+  times?: BodyTimes,
+): Promise<void> | undefined {
   const { headers } = request.incoming
   const length = headers['content-length']
   if (length === undefined ? headers['transfer-encoding'] === undefined : Number(length) === 0) {
     return plan.declared ? Promise.reject(bodyRequired()) : undefined
   }
+  const received = beginBody(request, times?.request)
   // The fast path for the most common type in its usual spelling: one promise and no parsing of the head.
   if (
     headers['content-type'] === jsonMedia &&
     headers['content-encoding'] === undefined &&
     takes(plan, jsonMedia)
   ) {
-    return readComplete(request, plan, readJson)
+    return readComplete(request, received, plan, readJson)
   }
-  return readByType(request, plan)
+  return readByType(request, received, plan, times?.upload)
 }
 
 // Async, so that errors are rejections.
-async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void> {
+async function readByType(
+  request: ServerRequest,
+  received: ReceivedBody,
+  plan: BodyPlan,
+  uploadTime: number | undefined,
+): Promise<void> {
   const { headers } = request.incoming
   refuseEncoded(headers['content-encoding'])
   const named = headers['content-type'] ?? ''
@@ -62,16 +103,18 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
   if (!takes(plan, media)) throw unreadType(plan)
   if (type !== undefined && media !== otherMedia) refuseOtherCharset(type)
   if (type !== undefined && media === uploadMedia) {
-    request.bodyForm = 'upload'
+    received.form = 'upload'
+    received.timeLimit = uploadTime
     const boundary = readBoundary(type)
     announcedLength(request.incoming, plan.limits.multipart)
     requestBody(request)
-    await readMultipart(request, plan, boundary)
-    takeFormToken(request)
+    await readMultipart(request, received, plan, boundary)
+    received.timeLimit = undefined
+    takeFormToken(received)
     return
   }
-  if (media === formMedia) request.bodyForm = 'form'
-  await readComplete(request, plan, bodyTypeOf.get(media)?.read ?? readRaw)
+  if (media === formMedia) received.form = 'form'
+  await readComplete(request, received, plan, bodyTypeOf.get(media)?.read ?? readRaw)
 }
 
 function mediaOf(type: MediaType | undefined): string {
@@ -94,7 +137,12 @@ function takes(plan: BodyPlan, one: string): boolean {
   return media.includes(otherMedia) && !(plan.keepsBytes === true && one === uploadMedia)
 }
 
-function readComplete(request: ServerRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
+function readComplete(
+  request: ServerRequest,
+  received: ReceivedBody,
+  plan: BodyPlan,
+  reader: BodyReader,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const limit = plan.limits.body
     const expected = announcedLength(request.incoming, limit)
@@ -105,7 +153,8 @@ function readComplete(request: ServerRequest, plan: BodyPlan, reader: BodyReader
         return
       }
       try {
-        accept(request, plan, reader, bytes)
+        received.timeLimit = undefined
+        accept(received, plan, reader, bytes)
         resolve()
       } catch (error) {
         const refusal = error as Error
@@ -115,14 +164,14 @@ function readComplete(request: ServerRequest, plan: BodyPlan, reader: BodyReader
   })
 }
 
-function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
+function accept(received: ReceivedBody, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
   if (bytes.length === 0) {
     if (plan.declared) throw bodyRequired()
     return
   }
-  if (plan.keepsBytes === true) request.rawBody = bytes
-  request.body = reader(bytes)
-  takeFormToken(request)
+  if (plan.keepsBytes === true) received.bytes = bytes
+  received.value = reader(bytes)
+  takeFormToken(received)
 }
 
 /** A client that waits for `100 Continue` gets it here, because the body is needed. */
@@ -162,12 +211,12 @@ function refuseOtherCharset({ parameters }: MediaType): void {
  * Removes the browser client's `formToken` from a body, before validation and the handler see it. A token that is not a
  * text is removed and ignored. Source: specification, Browser fetch client.
  */
-export function takeFormToken(request: ServerRequest): void {
-  const { body } = request
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
-  if (!Object.hasOwn(body, 'formToken')) return
-  const holder = body as { formToken?: unknown }
-  if (typeof holder.formToken === 'string') request.formToken = holder.formToken
+function takeFormToken(received: ReceivedBody): void {
+  const { value } = received
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
+  if (!Object.hasOwn(value, 'formToken')) return
+  const holder = value as { formToken?: unknown }
+  if (typeof holder.formToken === 'string') received.formToken = holder.formToken
   delete holder.formToken
 }
 
