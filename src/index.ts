@@ -17,7 +17,7 @@ export {
   DeclarationError,
   findOptionProblems,
   HttpError,
-  rejectUnknownOptions,
+  findUnknownOptions,
   type HttpErrorOptions,
   type Problem,
 } from './errors/for-applications.js'

@@ -89,20 +89,20 @@ export function accessRule(input: AccessInput): AccessRule {
   const declared =
     input.onMethod ?? input.onClass ?? (input.docSecure === true ? tokenAccess : undefined)
   if (declared !== undefined)
-    return ofRecord === undefined ? declared : requireBoth(declared, ofRecord)
+    return ofRecord === undefined ? declared : combineRules(declared, ofRecord)
   if (ofRecord !== undefined) return ofRecord
   if (input.closed === true) return tokenAccess
   return method === 'GET' || method === 'HEAD' ? openAccess : tokenAccess
 }
 
 /** A rule that admits callers whom both rules admit. */
-export function requireBoth(one: AccessRule, other: AccessRule): AccessRule {
+export function combineRules(one: AccessRule, other: AccessRule): AccessRule {
   if (one.open) return other
   if (other.open || isAnyToken(other)) return one
   if (isAnyToken(one)) return other
   return Object.freeze({
     ...one,
-    also: one.also === undefined ? other : requireBoth(one.also, other),
+    also: one.also === undefined ? other : combineRules(one.also, other),
   })
 }
 

@@ -8,7 +8,7 @@ import type { OpenTransaction } from '../core/transaction.js'
 import type { Log } from '../core/log.js'
 import { resetState } from '../core/provider-symbols.js'
 import { HttpError } from '../errors/http-error.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import {
@@ -179,7 +179,7 @@ export class Auth {
    * @throws {Error} if there is no private key
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
-    refuseUnknownOptions('Auth.getToken', options, tokenOptions)
+    checkCallOptions('Auth.getToken', options, tokenOptions)
     const now = Math.floor(this.#now() / 1000)
     const times = { now, signedIn: this.#sharedSecond() }
     const claims = toTokenClaims(payload, options, this.#settings, times)
@@ -206,7 +206,7 @@ export class Auth {
     options: VerifyOptions,
     make: (claims: Claims) => T | Promise<T>,
   ): Promise<T | null> {
-    refuseUnknownOptions('Auth.exchange', options, verifyOptions)
+    checkCallOptions('Auth.exchange', options, verifyOptions)
     const rule = this.#settings.rotation ?? exchangeRule
     const { claims, refusal } = await this.check(token, options.audience, rule)
     const outcome =
@@ -245,7 +245,7 @@ export class Auth {
    * @throws {HttpError} 503 if the database cannot be queried for revocations
    */
   async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
-    refuseUnknownOptions('Auth.verify', options, verifyOptions)
+    checkCallOptions('Auth.verify', options, verifyOptions)
     const { audience } = options
     // Within a transaction, its own uncommitted revocations apply.
     const bypassesCache = audience !== undefined || this.#openTransaction() !== undefined
@@ -433,7 +433,7 @@ export class Auth {
     const cacheVersion = this.#cacheVersion
     const candidates = await this.#settings.keys.checking(header.kid)
     const keys = candidates.filter(({ algorithms }) => algorithms.includes(header.algorithm))
-    if (keys.length === 0 && candidates.length > 0) return this.#refuseAlgorithm(header.algorithm)
+    if (keys.length === 0 && candidates.length > 0) return this.#algorithmRefusal(header.algorithm)
     const result = await this.#checkWith(token, keys, audience)
     if (result.refusal !== undefined) return result
     const isRevoked = await this.isRevoked(result.claims)
@@ -462,7 +462,7 @@ export class Auth {
   }
 
   /** Logs a warning once, because an issuer whose tokens are all refused is a configuration error. */
-  #refuseAlgorithm(algorithm: string): TokenCheckResult {
+  #algorithmRefusal(algorithm: string): TokenCheckResult {
     const { keys, log } = this.#settings
     if (!keys.canSign && !this.#hasWarned) {
       this.#hasWarned = true

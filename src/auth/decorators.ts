@@ -3,7 +3,7 @@ import { isMap } from '../core/json.js'
 import { readSeconds } from '../core/time.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { securedField } from '../fields/field.js'
-import { rejectUnknownOptions } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 import {
   decorate,
   toDecorator,
@@ -186,7 +186,7 @@ function readSecuredOptions(options: object): AccessDeclaration {
   const { roles, all = false, fresh, amr } = options as Readonly<Record<string, unknown>>
   const seconds = fresh === undefined ? undefined : readSeconds(fresh)
   const ways: readonly unknown[] = amr === undefined ? [] : [amr].flat()
-  const unknown = rejectUnknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
+  const unknown = findUnknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
   const checks: readonly (readonly [boolean, string])[] = [
     [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
     [typeof all === 'boolean', '@Secured: "all" must be true or false.'],

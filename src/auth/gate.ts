@@ -266,7 +266,7 @@ function runGuards(
   claims: Claims | null,
   request: ServerRequest,
 ): void | Promise<void> {
-  const pending = guard === undefined ? undefined : requireTrue(guard(claims, request))
+  const pending = guard === undefined ? undefined : checkGuardResult(guard(claims, request))
   if (also === undefined) return pending
   return pending === undefined
     ? runGuards(also, claims, request)
@@ -274,11 +274,11 @@ function runGuards(
 }
 
 /** Only `true` admits the caller, whatever an untyped guard returns. */
-function requireTrue(result: unknown): void | Promise<void> {
+function checkGuardResult(result: unknown): void | Promise<void> {
   if (result === true) return undefined
   if (!isThenable(result))
     throw forbidden(`the guard of the route returned ${String(result)}, not true`)
-  return Promise.resolve(result).then(requireTrue)
+  return Promise.resolve(result).then(checkGuardResult)
 }
 
 /** Compares digests, so that the time reveals neither the length nor the beginning of the key. */

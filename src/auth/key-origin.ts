@@ -18,7 +18,7 @@ import { promisify } from 'node:util'
 import { defaultAlgorithms, type PublicKey } from './tokens.js'
 import type { Log } from '../core/log.js'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 
 const generate = promisify(generateKeyPair)
 
@@ -156,7 +156,7 @@ export function readKeyOrigin(
     return none
   }
   if (keys === false) return none
-  refuseUnknownNames('bootstrap auth.keys', keys ?? {}, names, problems)
+  checkOptionNames('bootstrap auth.keys', keys ?? {}, names, problems)
   const privateText = pick('auth.keys.private', keys?.private, 'APP_PRIVATE_KEY', environment)
   const publicText = pick('auth.keys.public', keys?.public, 'APP_PUBLIC_KEY', environment)
   const configured = privateText ?? publicText

@@ -207,7 +207,7 @@ export function createKeys(options: KeysOptions): Keys {
 
 function createFixedKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[]): Keys {
   return {
-    signing: () => (pair === undefined ? refuseToSign() : Promise.resolve(pair)),
+    signing: () => (pair === undefined ? failToSign() : Promise.resolve(pair)),
     canSign: pair !== undefined,
     checking: (kid) => selectKeys(keys, kid),
     trustFor: Infinity,
@@ -242,7 +242,7 @@ function createRemoteKeys(options: Omit<KeySetOptions, 'onChange'>): Keys {
     },
   })
   return {
-    signing: refuseToSign,
+    signing: failToSign,
     canSign: false,
     checking: (kid) => set.find(kid),
     trustFor: keySetLife,
@@ -260,7 +260,7 @@ function selectKeys(keys: readonly PublicKey[], kid: string | undefined): readon
   return keys.filter(({ unnamed }) => unnamed)
 }
 
-function refuseToSign(): Promise<PrivateKey> {
+function failToSign(): Promise<PrivateKey> {
   return Promise.reject(
     new Error(
       'Auth.getToken: there is no private key, so tokens can only be verified. Set APP_PRIVATE_KEY.',

@@ -6,7 +6,7 @@ import { findCookieNameProblem } from '../http/cookies.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/time.js'
 import type { Renew } from './renewal.js'
 import type { RotationRule } from './successors.js'
@@ -137,7 +137,7 @@ export function resolveAuthOptions(
   const refuse: Refuse = (message, remedy) => {
     problems.add({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
-  refuseUnknownNames('bootstrap auth', input, names, problems)
+  checkOptionNames('bootstrap auth', input, names, problems)
   checkOptions(input, refuse)
   const { issuer, audience } = input
   return Object.freeze({
@@ -208,7 +208,7 @@ function readCookieName(
     )
     return undefined
   }
-  refuseUnknownNames('bootstrap auth.cookie', input, { name: true }, problems)
+  checkOptionNames('bootstrap auth.cookie', input, { name: true }, problems)
   const problem = input.name === undefined ? undefined : findCookieNameProblem(input.name)
   if (problem !== undefined)
     refuse(
@@ -261,7 +261,7 @@ function readRotation(
     refuse('rotation is not an object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
     return undefined
   }
-  refuseUnknownNames('bootstrap auth.rotation', input, rotationNames, problems)
+  checkOptionNames('bootstrap auth.rotation', input, rotationNames, problems)
   const grace = readSeconds(input.grace)
   if (grace === undefined)
     refuse(

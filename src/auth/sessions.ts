@@ -4,7 +4,7 @@
  */
 
 import { hash, randomBytes } from 'node:crypto'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import type { Session } from '../http/request.js'
 import { AddressRates } from '../core/address-counts.js'
 import { HttpError } from '../errors/http-error.js'
@@ -62,7 +62,7 @@ class VisitorSession implements Session {
   }
 
   regenerate(options: { readonly crossSite?: boolean } = {}): void {
-    refuseUnknownOptions('session.regenerate', options, regenerateOptions)
+    checkCallOptions('session.regenerate', options, regenerateOptions)
     this.#regenerated = true
     this.#crossSite = options.crossSite === true
   }
@@ -192,7 +192,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
   ): void | Promise<void> => {
     const { data, destroyed } = outcome
     if (!destroyed || data !== emptyData) {
-      refuseCrossSite(request, outcome)
+      checkCrossSite(request, outcome)
       // A late request with the old ID must not begin a session, whose cookie would replace the new one.
       const isMoved = !destroyed && outcome.stored !== undefined
       const removed = isMoved
@@ -215,7 +215,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
       return store.write(stored.hash, data, now() + idle * 1000, true)
     }
     if (data === emptyData || old !== undefined) return undefined
-    refuseCrossSite(request, outcome)
+    checkCrossSite(request, outcome)
     return begin(request, data)
   }
   const sweep = (): void => {
@@ -268,7 +268,7 @@ function readId(request: ServerRequest): string | undefined {
  *
  * @throws {HttpError} 403
  */
-function refuseCrossSite(request: ServerRequest, { crossSite }: SessionOutcome): void {
+function checkCrossSite(request: ServerRequest, { crossSite }: SessionOutcome): void {
   if (crossSite || !isCrossSiteForm(request) || request.allowsCredentials) return
   const reason = 'a form of another site sent a request that would begin a session'
   throw new HttpError(403, 'Forbidden', { reason })

@@ -5,7 +5,7 @@
 import { resetState } from '../core/provider-symbols.js'
 import type { Problems } from '../errors/problems.js'
 import { suggestion } from '../errors/did-you-mean.js'
-import { rejectUnknownOptions } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 import { isClass, type Class } from '../metadata/class.js'
 import {
   classProvider,
@@ -206,7 +206,7 @@ function collectProviders(options: ContainerOptions, problems: Problems): Map<To
     if (typeof declaration === 'object') {
       const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
       const optionNames = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
-      problems.addAll(rejectUnknownOptions(declaration, optionNames, where))
+      problems.addAll(findUnknownOptions(declaration, optionNames, where))
     }
     if (declared.has(provider.token) && declared.get(provider.token) !== declaration) {
       problems.add({

@@ -38,7 +38,7 @@ import type { UpgradeHandler } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import type { Method } from '../routing/route-table.js'
@@ -97,7 +97,7 @@ export function planGraphql(
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
   const input = option === true ? {} : (option ?? {})
-  refuseUnknownNames('bootstrap graphql', input, optionNames, problems)
+  checkOptionNames('bootstrap graphql', input, optionNames, problems)
   const { path = '/graphql', secured, noAuth, ...rest } = input
   const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
   // Unknown names are reported above. The other options are also checked if no endpoint is created

@@ -8,7 +8,7 @@ import { createClassMetadata } from '../metadata/class-metadata.js'
 import { type Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -220,7 +220,7 @@ class PartsCollector {
       })
       return
     }
-    refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
+    checkOptionNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
     this.#problems.addAll(options.problems ?? [])
     const imports = resolveList(module, 'imports', options.imports, this.#problems)
     for (const imported of imports) this.visit(imported)

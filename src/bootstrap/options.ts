@@ -4,7 +4,7 @@ import { defaultUrl } from '../engines/engine-for-url.js'
 import { findOtherCopy } from '../errors/copies.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
 import {
   defaultBounds,
@@ -214,7 +214,7 @@ export function resolveOptions(
   environment: Environment,
   problems: Problems,
 ): Settings {
-  refuseUnknownNames('bootstrap', options, optionNames, problems)
+  checkOptionNames('bootstrap', options, optionNames, problems)
   problems.addAll(findCorsProblems(options.cors ?? {}))
   checkSessions(options.sessions ?? {}, problems)
   checkFlags(options, problems)
@@ -274,7 +274,7 @@ function resolveStatic(
     if (typeof entry === 'string') return [path, { folder: entry }] as const
     const where = `bootstrap static ${path}`
     const folder: unknown = entry.folder
-    refuseUnknownNames(where, entry, { folder: true, fallback: true }, problems)
+    checkOptionNames(where, entry, { folder: true, fallback: true }, problems)
     for (const name of ['folder', 'fallback'] as const) {
       const value: unknown = entry[name]
       if (typeof value === 'string' || (name === 'fallback' && value === undefined)) continue
@@ -287,7 +287,7 @@ function resolveStatic(
 }
 
 function checkSessions(sessions: SessionOptions, problems: Problems): void {
-  refuseUnknownNames(
+  checkOptionNames(
     'bootstrap sessions',
     sessions,
     { cookie: true, idle: true, store: true },
@@ -388,7 +388,7 @@ function checkLogger(logger: unknown, problems: Problems): void {
 
 function resolveLimits(input: NonNullable<BootstrapOptions['limits']>, problems: Problems): Limits {
   const names = namesOf({ ...defaultLimits, ...defaultBounds })
-  refuseUnknownNames('bootstrap limits', input, names, problems)
+  checkOptionNames('bootstrap limits', input, names, problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
   for (const [name, value] of Object.entries(definedOf(input))) {
     if (name in defaultBounds) continue
@@ -403,7 +403,7 @@ function resolveLimits(input: NonNullable<BootstrapOptions['limits']>, problems:
 }
 
 function resolveTimes(input: Partial<Times>, problems: Problems): Times {
-  refuseUnknownNames('bootstrap times', input, namesOf(defaultTimes), problems)
+  checkOptionNames('bootstrap times', input, namesOf(defaultTimes), problems)
   const times = definedOf(input)
   for (const [name, value] of Object.entries(times)) {
     if (value === Infinity && (name === 'delay' || name === 'stall')) continue

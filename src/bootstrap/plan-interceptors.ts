@@ -18,7 +18,7 @@ import type { ModuleParts, UseList } from './module.js'
 import type { Settings } from './options.js'
 import { rolesOf, type AccessRule } from '../auth/access.js'
 import { crudRecordOf } from '../records/rest/crud.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/field.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
@@ -206,7 +206,7 @@ function readSpecification(
     refuse('it has no specification', remedy)
     return undefined
   }
-  refuseUnknownNames(where, specification, specificationNames, problems)
+  checkOptionNames(where, specification, specificationNames, problems)
   for (const name of ['check', 'document', 'enter', 'intercept'] as const) {
     const member = (specification as Record<string, unknown>)[name]
     if (member !== undefined && typeof member !== 'function') {

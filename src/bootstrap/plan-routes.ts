@@ -55,7 +55,7 @@ export function planRoutes(
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
       if (route.options.internal !== true)
-        refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
+        checkDuplicate(route, versionInPath ? undefined : route.version, table, problems)
       planned.push(planRoute(route, use, planning))
     }
   }
@@ -147,7 +147,7 @@ function headersOf(
   return HeaderList.from({ ...ends, ...(varies === undefined ? {} : { Vary: varies }) })
 }
 
-function refuseDuplicate(
+function checkDuplicate(
   route: Route,
   version: string | undefined,
   table: VersionedTable<Route>,

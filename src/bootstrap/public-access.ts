@@ -8,7 +8,7 @@ import { joinPaths } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
 import type { BootstrapOptions, Settings } from './options.js'
 import type { PlannedGraphql } from './graphql-routes.js'
-import { requireBoth } from '../auth/access.js'
+import { combineRules } from '../auth/access.js'
 import { resolveClass, type Class } from '../metadata/class.js'
 import type { DocumentedRecords } from '../openapi/document.js'
 import { isHidden } from '../records/filters/query-errors.js'
@@ -150,7 +150,7 @@ export function openRecords({ routes, graphql }: PlannedOperations): OpenRecords
       const { read, secured } = instance.accessFor(access)
       for (const table of readTables(instance.schema.records, new Problems(), false)) {
         const readRule = policyOf(table).read ?? read
-        if ((secured === undefined ? readRule : requireBoth(secured, readRule)).open)
+        if ((secured === undefined ? readRule : combineRules(secured, readRule)).open)
           addReachable(table, tables)
       }
     }

@@ -15,7 +15,7 @@ import type { SignIns } from '../auth/sign-ins.js'
 import type { Successors } from '../auth/successors.js'
 import type { Clock } from '../core/time.js'
 import { LentLog, type Log } from '../core/log.js'
-import { rejectUnknownOptions } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class.js'
 import type { DatabaseOptions } from '../records/database-options.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
@@ -66,7 +66,7 @@ export function toDatabaseOptions(
   // Reported with the other options.
   if (typeof (choice as unknown) !== 'object' || (choice as unknown) === null) return {}
   if (!('engine' in choice)) return { engine: choice }
-  const problems = rejectUnknownOptions(choice, ['engine'], 'bootstrap database')
+  const problems = findUnknownOptions(choice, ['engine'], 'bootstrap database')
   if (problems.length > 0) throw new DeclarationError(problems)
   return { engine: choice.engine }
 }

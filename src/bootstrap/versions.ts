@@ -1,7 +1,7 @@
 /** `bootstrap(AppModule, { versions })`: how a request selects a version of the API. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 
 export interface VersionsOptions {
@@ -24,7 +24,7 @@ export function resolveVersions(
   options: VersionsOptions = {},
   problems: Problems,
 ): ResolvedVersions {
-  refuseUnknownNames('bootstrap versions', options, { by: true, header: true }, problems)
+  checkOptionNames('bootstrap versions', options, { by: true, header: true }, problems)
   const { by = 'path', header = 'X-API-Version' } = options
   const refuse = (reason: string, remedy: string): void => {
     problems.add({ code: 'INVALID_OPTION', message: `bootstrap: versions.${reason}.`, remedy })

@@ -40,7 +40,7 @@ export class InexactNumberError extends SyntaxError {
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  if (mayBeInexact.test(text)) refuseInexact(text)
+  if (mayBeInexact.test(text)) checkExactness(text)
   return value
 }
 
@@ -63,7 +63,7 @@ export function tryParseJson(text: string, parse: (text: string) => unknown = JS
 const mayBeInexact = /[\d.]{16}|\d[eE][-+]?\d{3}/
 
 /** @param text well-formed JSON, so that numbers begin with a digit and strings end */
-function refuseInexact(text: string): void {
+function checkExactness(text: string): void {
   const number = /\d[\d.eE+-]*/y
   for (let position = 0; position < text.length; position++) {
     const letter = text.charCodeAt(position)

@@ -13,7 +13,7 @@ import {
 } from './http-error.js'
 import {
   findOptionProblems as findFrameworkOptionProblems,
-  rejectUnknownOptions as rejectFrameworkOptions,
+  findUnknownOptions as rejectFrameworkOptions,
   type OptionRule,
 } from './unknown-options.js'
 
@@ -53,7 +53,7 @@ export type DeclarationError = FrameworkDeclarationError
  * @param allowedNames the names of all options
  * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
  */
-export const rejectUnknownOptions: (
+export const findUnknownOptions: (
   options: unknown,
   allowedNames: readonly string[],
   where?: string,

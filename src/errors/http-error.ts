@@ -2,7 +2,7 @@
 import { acceptOtherCopies } from './shared-class.js'
 import type { ErrorCode } from './error-codes.js'
 import { copyMarks, isHiddenFieldError, type FieldError } from './field-error.js'
-import { refuseUnknownOptions } from './unknown-options.js'
+import { checkCallOptions } from './unknown-options.js'
 
 /**
  * Yields an error and its causes, each once, because a chain of causes may be circular. Source: conventions, "Errors".
@@ -60,7 +60,7 @@ export class HttpError extends Error {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(`HttpError: ${status} is not an error status. Use 400 to 599.`)
     }
-    refuseUnknownOptions('HttpError', options, optionNames)
+    checkCallOptions('HttpError', options, optionNames)
     this.name = 'HttpError'
     this.status = status
     this.code = options.code ?? toCode(reasonPhrase(status))

@@ -9,13 +9,13 @@ import { didYouMean } from './did-you-mean.js'
  * @param where what the options belong to, e.g. `GET /items (ItemController.list)`
  * @param allowedNames the known names, as a record so that the compiler checks that it is complete
  */
-export function refuseUnknownNames(
+export function checkOptionNames(
   where: string,
   options: object,
   allowedNames: Readonly<Record<string, true>>,
   problems: Problems,
 ): void {
-  problems.addAll(rejectUnknownOptions(options, Object.keys(allowedNames), where))
+  problems.addAll(findUnknownOptions(options, Object.keys(allowedNames), where))
 }
 
 /**
@@ -25,7 +25,7 @@ export function refuseUnknownNames(
  * @param allowedNames the names of all options
  * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
  */
-export function rejectUnknownOptions(
+export function findUnknownOptions(
   options: unknown,
   allowedNames: readonly string[],
   where?: string,
@@ -76,14 +76,14 @@ export function findOptionProblems<Options extends object>(
     const message = `${where}: ${name} cannot be ${isHarmless ? String(value) : 'used'}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
-  return [...rejectUnknownOptions(options, Object.keys(rules), where), ...invalid]
+  return [...findUnknownOptions(options, Object.keys(rules), where), ...invalid]
 }
 
 /** Options that only the framework passes. Messages do not list them. */
 const internalNames: ReadonlySet<string> = new Set(['view', 'related'])
 
 /** @throws {TypeError} if an option is unknown, or the options are not an object */
-export function refuseUnknownOptions(
+export function checkCallOptions(
   method: string,
   options: unknown,
   allowedNames: ReadonlySet<string>,

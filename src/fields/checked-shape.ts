@@ -12,7 +12,7 @@ import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 
 /** @param nameOf the field as messages name it: `Order.lines` */
 function findValueProblems(
@@ -196,7 +196,7 @@ export interface CheckOfOptions {
  * @throws {DeclarationError} the class has invalid fields
  */
 export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
-  refuseUnknownOptions('checkOf', options, new Set(['name']))
+  checkCallOptions('checkOf', options, new Set(['name']))
   const { name = 'the value' } = options
   return compileInput(readCheckedShape(type), { from: 'program', inputName: name })
 }

@@ -39,7 +39,7 @@ export function compileText<T extends object>(
   return (value) => {
     const unreadable = new Map<string, Violation>()
     const converted = isMap(value) ? convert(value, readers, unreadable) : value
-    if (refusesUnknown && isMap(converted)) refuseBrackets(converted, shape, unreadable)
+    if (refusesUnknown && isMap(converted)) checkBrackets(converted, shape, unreadable)
     const run: CheckRun = { violations: [], deferred: [], inputName, order }
     const built = buildSafely(build, converted, run) as T
     if (unreadable.size === 0) {
@@ -111,7 +111,7 @@ function convert(
 }
 
 /** Explains names such as `size[width]`, in which other servers read an object. Removes them from the values. */
-function refuseBrackets(
+function checkBrackets(
   values: Record<string, unknown>,
   shape: Shape,
   unreadable: Map<string, Violation>,

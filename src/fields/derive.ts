@@ -34,7 +34,7 @@ export function pick<T extends object, K extends keyof T & string>(
   ...names: readonly K[]
 ): new () => Pick<T, K> {
   const members = new Set<string>(names)
-  rejectUnknownNames(type, members, 'pick')
+  checkFieldNames(type, members, 'pick')
   return derive(type, `${type.name}${names.map(capitalize).join('')}`, members) as new () => Pick<
     T,
     K
@@ -55,7 +55,7 @@ export function omit<T extends object, K extends keyof T & string>(
   ...names: readonly K[]
 ): new () => Omit<T, K> {
   const excluded = new Set<string>(names)
-  rejectUnknownNames(type, excluded, 'omit')
+  checkFieldNames(type, excluded, 'omit')
   const members = new Set([...fieldNames(type)].filter((name) => !excluded.has(name)))
   const name = `${type.name}Without${names.map(capitalize).join('')}`
   return derive(type, name, members) as new () => Omit<T, K>
@@ -152,7 +152,7 @@ function fieldNames(type: Class): ReadonlySet<string> {
   return new Set([...fieldMetadata.readAll(type).keys(), ...readConstraints(type).keys()])
 }
 
-function rejectUnknownNames(type: Class, names: ReadonlySet<string>, functionName: string): void {
+function checkFieldNames(type: Class, names: ReadonlySet<string>, functionName: string): void {
   const knownNames = fieldNames(type)
   const unknown = [...names].find((name) => !knownNames.has(name))
   if (unknown === undefined) return

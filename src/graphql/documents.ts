@@ -11,7 +11,7 @@ import { graphqlCodes } from './errors.js'
 import { isMap } from '../core/json.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { rejectUnknownOptions } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 
 /** The maximum number of automatic documents. The least recently used one is removed first. */
 const maxDocuments = 1000
@@ -117,7 +117,7 @@ function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
 /** @param documents the option, not yet checked */
 export function refuseUnknownSource(documents: unknown, problems: Problems): void {
   if (!isMap(documents) || !isSourceLike(documents)) return
-  problems.addAll(rejectUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
+  problems.addAll(findUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
 }
 
 function readFile(path: string, problems: Problems): Readonly<Record<string, unknown>> {

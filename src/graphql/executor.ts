@@ -3,7 +3,13 @@
  * with graphql-js. Synchronous if every resolver and the database are.
  */
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
-import { requireBoth, endAccess, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import {
+  combineRules,
+  endAccess,
+  openAccess,
+  tokenAccess,
+  type AccessRule,
+} from '../auth/access.js'
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { checkAccess, type AccessResult } from '../records/rights/caller.js'
@@ -369,7 +375,7 @@ function ruleOf(
   if (field === undefined) return undefined
   const declaredRule = accessOf(field.extensions)
   if (declaredRule === undefined || secured === undefined) return declaredRule
-  return isGenerated(field) ? requireBoth(secured, declaredRule) : declaredRule
+  return isGenerated(field) ? combineRules(secured, declaredRule) : declaredRule
 }
 
 /** Whether more than the key and `__typename` is selected. */

@@ -9,7 +9,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { defaultBounds } from '../http/limits.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
@@ -67,7 +67,7 @@ export interface GraphQLOptions {
 /** Reports unknown options, also within `limits` and `documents`. */
 export function findOptionProblems(where: string, options: GraphQLOptions): readonly Problem[] {
   const problems = new Problems()
-  refuseUnknownNames(where, options, graphqlOptionNames, problems)
+  checkOptionNames(where, options, graphqlOptionNames, problems)
   const { limits, documents } = Object(options) as GraphQLOptions
   if (limits !== undefined) refuseUnknownLimits(limits, problems)
   refuseUnknownSource(documents, problems)
@@ -229,7 +229,7 @@ export class GraphQL {
    * that the instance is listed in `@Module({ graphql: [...] })`.
    */
   registerRoute(path = '/graphql', options: GraphQLRouteOptions = {}): this {
-    refuseUnknownNames(`GraphQL at ${path}`, options, routeNames, this.#problems)
+    checkOptionNames(`GraphQL at ${path}`, options, routeNames, this.#problems)
     const { secured = false, noAuth = false } = options
     const roles = typeof secured === 'string' ? [secured] : secured
     const token = typeof roles === 'boolean' ? tokenAccess : { ...tokenAccess, roles }

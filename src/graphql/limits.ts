@@ -1,7 +1,7 @@
 /** Limits of the size and cost of operations, and the parser that checks the size of documents. Source: decisions, GraphQL. */
 import type { DocumentNode, GraphQLError } from 'graphql'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { defaultLimits } from '../http/limits.js'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
@@ -47,7 +47,7 @@ const limitNames = Object.fromEntries(
 ) as Record<keyof GraphqlLimits, true>
 
 export function refuseUnknownLimits(options: object, problems: Problems): void {
-  refuseUnknownNames('GraphQL limits', options, limitNames, problems)
+  checkOptionNames('GraphQL limits', options, limitNames, problems)
 }
 
 /** @param options without unknown names; `Infinity` turns a limit off */

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../errors/error-codes.js'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
 import {
@@ -139,7 +139,7 @@ export class Schema {
   /** Adds a field with a resolver to a hand-written or generated type. */
   addField(type: string, name: string, definition: AddedFieldDefinition): this {
     const where = `${type}.${name}`
-    refuseUnknownNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
+    checkOptionNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
     this.#checkName(name, `Field "${where}"`)
     this.#checkField(where, definition)
     const fields = this.#parts.added.get(type) ?? new Map<string, FieldDeclaration>()
@@ -190,7 +190,7 @@ export class Schema {
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
     const label = `${rootMaps[kind].label} "${name}"`
     const target = this.#parts[rootMaps[kind].map]
-    refuseUnknownNames(`GraphQL ${kind} ${name}`, definition, rootNames, this.#problems)
+    checkOptionNames(`GraphQL ${kind} ${name}`, definition, rootNames, this.#problems)
     this.#checkName(name, label)
     this.#checkField(name, definition)
     if (kind !== 'subscription' && typeof definition.resolve !== 'function') {
@@ -261,7 +261,7 @@ export class Schema {
   ): void {
     if (typeof declared === 'string') this.#checkField(where, declared)
     if (typeof declared !== 'object' || declared === null) return
-    refuseUnknownNames(`GraphQL field ${where}`, declared, allowedNames, this.#problems)
+    checkOptionNames(`GraphQL field ${where}`, declared, allowedNames, this.#problems)
     this.#checkField(where, declared as FieldDeclaration)
   }
 
@@ -272,7 +272,7 @@ export class Schema {
     for (const [name, argument] of Object.entries(field.args ?? {})) {
       this.#checkName(name, `${where}(${name})`)
       if (typeof argument === 'object')
-        refuseUnknownNames(`GraphQL ${where}(${name})`, argument, argumentNames, this.#problems)
+        checkOptionNames(`GraphQL ${where}(${name})`, argument, argumentNames, this.#problems)
       this.#checkType(`${where}(${name})`, typeof argument === 'string' ? argument : argument.type)
     }
   }

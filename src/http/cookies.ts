@@ -1,7 +1,7 @@
 /** Reads and writes cookies, with the package `cookie`. Source: RFC 6265 §4.1 and §5.4. */
 
 import { parseCookie, stringifySetCookie } from 'cookie'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface CookieOptions {
@@ -78,7 +78,7 @@ export function readSoleCookie(header: string, name: string): string | undefined
  * @throws {TypeError} if the name, path or domain is not allowed in the header, or an option is unknown
  */
 export function toSetCookie(name: string, value: string, options: CookieOptions = {}): string {
-  refuseUnknownOptions('cookie', options, optionNames)
+  checkCallOptions('cookie', options, optionNames)
   return stringifySetCookie({
     path: '/',
     httpOnly: true,

@@ -1,7 +1,7 @@
 /** The CORS headers of all responses. Source: specification, Authentication 8; Fetch standard, "HTTP CORS protocol". */
 import type { Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { HeaderList } from './header-list.js'
 import type { Incoming } from './node-messages.js'
 
@@ -228,7 +228,7 @@ export function findCorsProblems(options: CorsOptions | false): readonly Problem
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
   const add = (message: string, remedy: string) =>
     problems.add({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
-  refuseUnknownNames('Option cors', options, optionNames, problems)
+  checkOptionNames('Option cors', options, optionNames, problems)
   // A single origin as text is a likely mistake, which only the compiler would find.
   const originsInput = origins as string | readonly string[]
   if (typeof originsInput === 'string' && originsInput !== '*') {
@@ -259,7 +259,7 @@ export function findHeaderProblems(where: string, headers: CorsHeaders): readonl
   const problems = new Problems()
   const add = (message: string, remedy: string) =>
     problems.add({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
-  refuseUnknownNames(where, headers, { exposedHeaders: true, allowedHeaders: true }, problems)
+  checkOptionNames(where, headers, { exposedHeaders: true, allowedHeaders: true }, problems)
   findNameProblems(headers, add)
   return problems.list
 }

@@ -2,7 +2,7 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Problems } from '../errors/problems.js'
 import { marksOf } from '../errors/field-error.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { ClassReference } from '../metadata/class.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { HttpRequest } from './request.js'
@@ -90,7 +90,7 @@ export function resolveErrors(
     refuse('it is not an object.')
     return undefined
   }
-  refuseUnknownNames('bootstrap errors', options, { form: true, class: true }, problems)
+  checkOptionNames('bootstrap errors', options, { form: true, class: true }, problems)
   const { form, class: type } = options
   if (typeof form !== 'function') refuse('form is not a function.')
   if (type !== undefined && typeof type !== 'function') refuse('class is not a class.')

@@ -1,6 +1,6 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
 import { acceptOtherCopies } from '../errors/shared-class.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
@@ -108,7 +108,7 @@ export function toEventText(item: unknown): string {
       'events: an item is not an event. Give text, or { data, event, id, retry }.',
     )
   }
-  refuseUnknownOptions('events', item, itemNames)
+  checkCallOptions('events', item, itemNames)
   const { data, event, id, retry } = item
   let text = ''
   if (event !== undefined) text += `event: ${toLine('event', event)}\n`

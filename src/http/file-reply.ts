@@ -9,7 +9,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { acceptOtherCopies } from '../errors/shared-class.js'
 import { HttpError } from '../errors/http-error.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { isExecuted } from './file-types.js'
 import { contentTag, isTimeReliable } from './file-tags.js'
 import { matchesEntityTag } from './entity-tag.js'
@@ -73,7 +73,7 @@ export function headersAgainstExecution({ inline }: FileBody, mediaType: string)
  * @throws {TypeError} if an option is unknown
  */
 export function file(path: string, options: FileOptions): Reply<FileBody> {
-  refuseUnknownOptions('file', options, optionNames)
+  checkCallOptions('file', options, optionNames)
   const answer = new Reply(new FileBody(path, options))
   return options.download === undefined ? answer : answer.download(options.download)
 }

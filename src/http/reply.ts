@@ -2,7 +2,7 @@
 import { acceptOtherCopies } from '../errors/shared-class.js'
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { entityTag, matchesEntityTag } from './entity-tag.js'
 import { checkHeader } from './header-checks.js'
 import { HeaderList } from './header-list.js'
@@ -118,7 +118,7 @@ export class Reply<Body = unknown> {
    * request itself must prove that this visitor wanted to sign in: by a one-time token, or by a cookie
    */
   freshToken(token: string, options: FreshTokenOptions = {}): this {
-    refuseUnknownOptions('reply().freshToken', options, freshTokenOptions)
+    checkCallOptions('reply().freshToken', options, freshTokenOptions)
     this.signsInCrossSite = options.crossSite === true
     return this.header('FreshToken', token)
   }

@@ -9,7 +9,7 @@ import type {
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
@@ -104,7 +104,7 @@ export function resolveLive(value: unknown, problems: Problems): ResolvedLiveOpt
     problems.add(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
     return defaultLive
   }
-  refuseUnknownNames('bootstrap live', value, names, problems)
+  checkOptionNames('bootstrap live', value, names, problems)
   const { pace, ...counts } = value as Readonly<Record<string, unknown>>
   const count = (name: 'answers' | 'byCaller'): number => {
     const value = counts[name]

@@ -22,7 +22,7 @@ import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
 import { classSchema, componentName, inputView, reachable, type View } from './schemas.js'
 import { isMap } from '../core/json.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { toPlainJson } from './json-schema.js'
 
 /** Adds a problem for every name that different classes share. Classes with equal schemas may share one. */
@@ -154,7 +154,7 @@ const headerNames: Readonly<Record<keyof DocHeader, true>> = {
 }
 
 function checkOptions(where: string, options: DocOptions, problems: Problems): void {
-  refuseUnknownNames(where, options, optionNames, problems)
+  checkOptionNames(where, options, optionNames, problems)
   const kinds = [
     ['summary', 'a text', isText],
     ['description', 'a text', isText],
@@ -171,7 +171,7 @@ function checkOptions(where: string, options: DocOptions, problems: Problems): v
   const error = options.deprecated === undefined ? undefined : deprecationError(options.deprecated)
   if (error !== undefined) report(where, `deprecated ${error}.`, problems)
   if (isMap(options.deprecated)) {
-    refuseUnknownNames(`${where}, deprecated`, options.deprecated, deprecationNames, problems)
+    checkOptionNames(`${where}, deprecated`, options.deprecated, deprecationNames, problems)
   }
   for (const name of ['example', 'exampleResponse'] as const) {
     checkSample(where, name, options[name], problems)
@@ -199,7 +199,7 @@ function checkResponses(where: string, responses: object, problems: Problems): v
       report(location, 'it is neither a text nor an object.', problems)
       continue
     }
-    refuseUnknownNames(location, response, responseNames, problems)
+    checkOptionNames(location, response, responseNames, problems)
     checkSample(location, 'example', response.example, problems)
     if (response.type !== undefined && !namesClass(response.type)) {
       report(location, 'type is not a class.', problems)
@@ -217,7 +217,7 @@ const elsewhere = /^(?:accept|content-type|authorization)$/i
 function checkHeaders(where: string, headers: object, problems: Problems): void {
   for (const [name, header] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
-    if (isMap(header)) refuseUnknownNames(`${where}, header ${name}`, header, headerNames, problems)
+    if (isMap(header)) checkOptionNames(`${where}, header ${name}`, header, headerNames, problems)
     else if (!isText(header)) report(where, `header "${name}" is not described by text.`, problems)
   }
 }

@@ -3,7 +3,7 @@ import type { ServerObject } from 'openapi3-ts/oas31'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentOptions } from './document.js'
 import type { OpenApiVersion } from './graphql-paths.js'
 
@@ -64,7 +64,7 @@ export function resolveDocsOptions(
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
   const input = options === true || options === undefined ? {} : options
-  refuseUnknownNames('bootstrap docs', input, optionNames, problems)
+  checkOptionNames('bootstrap docs', input, optionNames, problems)
   return Object.freeze({
     path: readPath(input.path ?? '/swagger', problems),
     title: readText('title', input.title ?? 'API', problems),
@@ -120,7 +120,7 @@ function readServers(servers: unknown, problems: Problems): ServerObject[] {
     for (const server of servers as unknown[]) {
       if (isServerUrl(server)) read.push({ url: server })
       else if (isServer(server)) {
-        refuseUnknownNames('bootstrap docs servers', server, serverNames, problems)
+        checkOptionNames('bootstrap docs servers', server, serverNames, problems)
         read.push({ ...server })
       } else refuse(server)
     }

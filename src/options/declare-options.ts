@@ -3,7 +3,7 @@
  * with the comments of its options, its table in the documentation.
  */
 import type { Problem } from '../errors/declaration-error.js'
-import { rejectUnknownOptions } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 
 interface OptionCheck {
   /** @returns the value for the program; undefined if it is invalid */
@@ -180,7 +180,7 @@ export function declareOptions<All extends OptionsByName>(all: All): DeclaredOpt
     findProblems(options, where) {
       const values: Readonly<Record<string, unknown>> = isObject(options) ? { ...options } : {}
       return [
-        ...rejectUnknownOptions(options, names, where),
+        ...findUnknownOptions(options, names, where),
         ...names.flatMap((name) => all[name]?.findProblems(name, values[name], where) ?? []),
       ]
     },

@@ -6,7 +6,7 @@ import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner, Engine } from '../engines/contract/engine.js'
 import { isWrite, type Statement, type StatementKind } from '../engines/contract/statement.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { throwUnavailable } from './statements/client-errors.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
 
@@ -61,7 +61,7 @@ export class CustomSql {
     dialect: Dialect,
     host: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
   ) {
-    refuseUnknownOptions('prepare', options, new Set(['kind', 'tables']))
+    checkCallOptions('prepare', options, new Set(['kind', 'tables']))
     const { kind, tables } = options
     const names: string[] = []
     const { timestamps, lock, lockFree } = dialect
@@ -131,7 +131,7 @@ export function startHeartbeat(
   boundStatements: readonly BoundSql[],
   options: HeartbeatOptions,
 ): Heartbeat {
-  refuseUnknownOptions('heartbeat', options, new Set(['every', 'onRows', 'onError']))
+  checkCallOptions('heartbeat', options, new Set(['every', 'onRows', 'onError']))
   const { every, onRows, onError } = options
   const statements = boundStatements.map(({ statement: prepared, values = {} }) => ({
     statement: prepared.statement,

@@ -1,6 +1,6 @@
 /** The options of a database, and their checks. */
 import type { Problems } from '../errors/problems.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class.js'
 import type { Engine, EngineSource } from '../engines/contract/engine.js'
@@ -60,7 +60,7 @@ const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
 
 /** @param problems collects unknown options, and an engine that cannot be opened */
 export function checkDatabaseOptions(options: DatabaseOptions, problems: Problems): void {
-  refuseUnknownNames('connect', options, optionNames, problems)
+  checkOptionNames('connect', options, optionNames, problems)
   checkSearchLimit('connect', options.searchLimit, problems)
   const engine: unknown = options.engine
   if (engine === undefined || isEngineSource(engine)) return

@@ -3,7 +3,7 @@ import { markDeclared } from '../errors/copies.js'
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/class.js'
 import { TableSizes } from './budget/table-sizes.js'
@@ -384,7 +384,7 @@ export class Database implements Source {
     options: { everywhere: true },
   ): Promise<() => void>
   onChange(listener: (change: never) => void, options?: { everywhere: true }): unknown {
-    refuseUnknownOptions('onChange', options, changeOptions)
+    checkCallOptions('onChange', options, changeOptions)
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
     const all = listener as (change: Change | MissedChanges) => void

@@ -11,7 +11,7 @@ import { Clock, readSeconds } from '../core/time.js'
 import { attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class.js'
 import { DeclarationError } from '../errors/declaration-error.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 import { createSweep } from './expiring-table.js'
@@ -92,7 +92,7 @@ class OneTimeTokens<T> implements OneTime<T> {
   }
 
   async make(value: T, options: OneTimeMakeOptions = {}): Promise<string> {
-    refuseUnknownOptions('make', options, new Set(['key']))
+    checkCallOptions('make', options, new Set(['key']))
     const text = JSON.stringify(value) as string | undefined
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     const now = this.database.now(this.clock)
@@ -135,7 +135,7 @@ const example = "For example: oneTime('invitation', { for: '7d' })."
  * @returns a provider: list it in `@Module({ providers })`
  */
 export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvider<T> {
-  refuseUnknownOptions('oneTime', options, new Set(['for']))
+  checkCallOptions('oneTime', options, new Set(['for']))
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`oneTime: the tokens need a name. ${example}`)
   const seconds = readSeconds(options.for)

@@ -168,7 +168,7 @@ function parseSegment(part: string, report: Report): Segment {
     report('MALFORMED_PATTERN', 'two slashes in a row match nothing.', 'Remove one of them.')
   }
   if (!/[<>{}]/.test(part)) {
-    refuseForeign(part, report)
+    checkPlainSegment(part, report)
     return { kind: 'static', text: part }
   }
   const match = parameter.exec(part)
@@ -197,7 +197,7 @@ function parseSegment(part: string, report: Report): Segment {
 }
 
 /** Parameters in the syntax of other frameworks would only match their own text. */
-function refuseForeign(part: string, report: Report): void {
+function checkPlainSegment(part: string, report: Report): void {
   const [, name] = /^:([A-Za-z_$][\w$]*)/.exec(part) ?? []
   if (name !== undefined) {
     const isRest = /[*+]$/.test(part)

@@ -5,7 +5,7 @@ import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { checkOptionNames } from '../errors/unknown-options.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
 import {
   type ControllerOptions,
@@ -123,12 +123,7 @@ export function collectRoutes(
     })
     return []
   }
-  refuseUnknownNames(
-    `@Controller of ${controller.name}`,
-    metadata.options,
-    controllerNames,
-    problems,
-  )
+  checkOptionNames(`@Controller of ${controller.name}`, metadata.options, controllerNames, problems)
   const version = readVersion(metadata.version, controller, problems)
   const hasPath = checkBase(metadata.path, controller, problems)
   const routes: Route[] = []
@@ -192,7 +187,7 @@ function toRoute(input: RouteInput, problems: Problems): Route | undefined {
   const versioned = isInPath ? joinPaths(`/v${version}`, text) : text
   const path = context.basePath === '' ? versioned : joinPaths(context.basePath, versioned)
   const pattern = parsePattern(relative ? declaration.path : path, where, problems)
-  refuseUnknownNames(where, declaration.options, optionNames, problems)
+  checkOptionNames(where, declaration.options, optionNames, problems)
   checkTransaction(where, declaration.options.transaction, problems)
   // Arguments may be named after parameters of the controller's path.
   if (input.base === undefined) return undefined

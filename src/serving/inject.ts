@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { createIncoming, FakeResponse, type OutgoingHead } from '../http/node-messages.js'
-import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import { checkCallOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
 /** A request. Set at most one of `json`, `form`, `multipart`, `text` and `body`. */
@@ -56,7 +56,7 @@ export async function injectRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: InjectRequest,
 ): Promise<InjectResponse> {
-  refuseUnknownOptions('inject', request, requestNames)
+  checkCallOptions('inject', request, requestNames)
   refuseFakeTimers()
   const content = await encodeBody(request)
   const headers = new Map<string, string>([['host', 'localhost']])

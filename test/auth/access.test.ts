@@ -7,7 +7,7 @@ import {
   describeDemands,
   openAccess,
   readHandlerAccess,
-  requireBoth,
+  combineRules,
   satisfies,
   tokenAccess,
 } from './fixtures.js'
@@ -120,13 +120,13 @@ describe('fresh and amr', () => {
     expect(satisfies(rule, claims as never, undefined)).toBe(passes)
     const role = { ...tokenAccess, roles: ['admin'] }
     const admin = claims === null ? null : { ...claims, roles: ['admin'] }
-    expect(satisfies(requireBoth(role, rule), admin as never, undefined)).toBe(passes)
-    expect(satisfies(requireBoth(rule, role), admin as never, undefined)).toBe(passes)
-    expect(satisfies(requireBoth(rule, role), claims as never, undefined)).toBe(claims === null)
+    expect(satisfies(combineRules(role, rule), admin as never, undefined)).toBe(passes)
+    expect(satisfies(combineRules(rule, role), admin as never, undefined)).toBe(passes)
+    expect(satisfies(combineRules(rule, role), claims as never, undefined)).toBe(claims === null)
   })
 
   it('are described in words', () => {
-    expect(describeDemands(requireBoth(fresh, amr))).toBe(
+    expect(describeDemands(combineRules(fresh, amr))).toBe(
       'Needs a sign-in that is at most 10 minutes old. Needs a sign-in by mfa or hwk.',
     )
     expect(describeDemands({ ...fresh, fresh: 90 })).toBe(

@@ -19,7 +19,7 @@ export {
   accessRule,
   describeDemands,
   openAccess,
-  requireBoth,
+  combineRules,
   satisfies,
   tokenAccess,
 } from '../../src/auth/access.js'

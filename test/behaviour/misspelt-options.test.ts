@@ -354,7 +354,7 @@ const index: Places<typeof filigree> = {
   requestValue: [],
   skip: [],
   toGlobalId: [],
-  rejectUnknownOptions: [],
+  findUnknownOptions: [],
   declareOptions: [],
   option: [],
   providerMethod: [],

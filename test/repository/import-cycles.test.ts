@@ -94,6 +94,6 @@ it('no files import each other, except the listed ones', () => {
   const listed = Object.entries(remaining).flatMap(([folder, names]) =>
     names.map((name) => `${folder}/${name}`),
   )
-  const others = findCycles().filter((cycle) => !cycle.every((file) => listed.includes(file)))
+  const others = findCycles().filter((cycle) => !cycle.some((file) => listed.includes(file)))
   expect(others).toEqual([])
 })

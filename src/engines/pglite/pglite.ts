@@ -21,7 +21,7 @@ import type {
 } from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { Catalogue } from '../contract/table-schema.js'
 import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
@@ -97,7 +97,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof PgliteOptions>(['folder',
  * `bootstrap(AppModule, { database: pglite() })`.
  */
 export function pglite(options: PgliteOptions = {}): EngineSource {
-  refuseUnknownOptions('pglite', options, optionNames)
+  checkCallOptions('pglite', options, optionNames)
   const { folder, busyTimeout = 5000 } = options
   return {
     open: async () => {

@@ -15,7 +15,7 @@ import {
   plainIds,
 } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
-import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import { checkOptionNames } from '../../errors/unknown-options.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
 import { isOrdered } from '../../sql/operators.js'
@@ -279,10 +279,10 @@ class ModelReader {
 
   #checkOptions(where: string, { options }: ResolveMetadata): void {
     const names = { needs: true, open: true, args: true, description: true } as const
-    refuseUnknownNames(`@Resolve of ${where}`, options, names, this.#problems)
+    checkOptionNames(`@Resolve of ${where}`, options, names, this.#problems)
     for (const [name, declared] of Object.entries(options.args ?? {}))
       if (typeof declared === 'object')
-        refuseUnknownNames(`@Resolve of ${where}, ${name}`, declared, argumentNames, this.#problems)
+        checkOptionNames(`@Resolve of ${where}, ${name}`, declared, argumentNames, this.#problems)
   }
 
   #checkName(name: string, where: string): void {

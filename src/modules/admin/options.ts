@@ -2,7 +2,7 @@
 import {
   describeRecord,
   findOptionProblems,
-  rejectUnknownOptions,
+  findUnknownOptions,
   type ModuleOptions,
   type Problem,
   type RecordDescription,
@@ -190,7 +190,7 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
 function findAdminProblems({ type, fields, relations }: RecordDescription): Problem[] {
   const options = readAdmin(type)
   const where = `@Admin of ${type.name}`
-  const problems: Problem[] = rejectUnknownOptions(options, recordNames, where)
+  const problems: Problem[] = findUnknownOptions(options, recordNames, where)
   const { title, list, group, help, history } = options as Readonly<Record<string, unknown>>
   const fieldNames = fields.map(({ name }) => name)
   const columnNames = [...fieldNames, ...relations.filter(isToOne).map(({ name }) => name)]
@@ -229,7 +229,7 @@ function findActionProblems(type: Class): Problem[] {
     const value = options as unknown
     if (typeof value !== 'object' || value === null)
       return [invalid(`${where} has no options.`, "Write @AdminAction({ label: 'Close' }).")]
-    const problems = rejectUnknownOptions(value, actionNames, where)
+    const problems = findUnknownOptions(value, actionNames, where)
     const { label, bulk, body, danger } = value as Readonly<Record<string, unknown>>
     if (typeof label !== 'string' || label === '')
       problems.push(invalid(`${where}: label is not a text.`, "Write label: 'Close'."))

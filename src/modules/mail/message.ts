@@ -1,5 +1,5 @@
 /** A mail, as it is passed to `send` and as it is stored until it is sent; checks its addresses, headers and attachments. */
-import { Field, rejectUnknownOptions } from '../../index.js'
+import { Field, findUnknownOptions } from '../../index.js'
 
 /** Parsed, so that the transport does not parse the address again. */
 export interface ParsedAddress {
@@ -129,7 +129,7 @@ function invalidMail(problem: string): TypeError {
 }
 
 function checkNames(where: string, value: object, names: readonly string[]): void {
-  for (const { message, remedy } of rejectUnknownOptions(value, names, where))
+  for (const { message, remedy } of findUnknownOptions(value, names, where))
     throw new TypeError(`${message} ${remedy}`)
 }
 

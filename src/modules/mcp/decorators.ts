@@ -2,7 +2,7 @@
 import {
   createDecorator,
   Get,
-  rejectUnknownOptions,
+  findUnknownOptions,
   type AnyDecorator,
   type RouteInfo,
 } from '../../index.js'
@@ -24,7 +24,7 @@ export interface ToolOptions {
 const toolDecorator = createDecorator(
   'Tool',
   (...[options = {}]: [options?: ToolOptions | false]) => ({
-    check: () => (options === false ? [] : findUnknownOptions(options, toolNames)),
+    check: () => (options === false ? [] : findUnknownNames(options, toolNames)),
   }),
 )
 const classOptions = new WeakMap<object, ToolOptions | false>()
@@ -102,11 +102,11 @@ export interface PromptOptions {
 const resourceDecorator = createDecorator(
   'Resource',
   (template: string, options: ResourceOptions) => ({
-    check: () => [...findTemplateProblems(template), ...findUnknownOptions(options, resourceNames)],
+    check: () => [...findTemplateProblems(template), ...findUnknownNames(options, resourceNames)],
   }),
 )
 const promptDecorator = createDecorator('Prompt', (options: PromptOptions) => ({
-  check: () => findUnknownOptions(options, promptNames),
+  check: () => findUnknownNames(options, promptNames),
 }))
 
 const textOptions = ['name', 'title', 'description'] as const
@@ -119,8 +119,8 @@ interface DecoratorProblem {
   readonly remedy: string
 }
 
-function findUnknownOptions(options: object, names: readonly string[]): DecoratorProblem[] {
-  return rejectUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
+function findUnknownNames(options: object, names: readonly string[]): DecoratorProblem[] {
+  return findUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
     message: `has unknown options: ${message}`,
     remedy,
   }))

@@ -9,7 +9,7 @@ import { readCount, type Slots } from '../filters/list-options.js'
 import { isOrdered, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, invalidTerm } from '../filters/order.js'
 import { checkNamed, skip, skipAt, undefinedAt } from '../model/skip.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits, type Dialect } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
@@ -127,7 +127,7 @@ class AggregateReader implements Slots {
   }
 
   read(options: AggregateInput): Aggregate {
-    refuseUnknownOptions('aggregate', options, optionNames)
+    checkCallOptions('aggregate', options, optionNames)
     const groups = this.#groups(options.groupBy)
     const operation = aggregateFunctions.flatMap((each) =>
       this.#names(each, options[each]).map((name, index) =>

@@ -5,7 +5,7 @@
 import type { Log } from '../../core/log.js'
 import type { Class } from '../../metadata/class.js'
 import type { Table } from '../model/table.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'
 
@@ -86,7 +86,7 @@ export function readChanges(
   options: ChangesOptions,
   readers: Set<() => void>,
 ): AsyncIterableIterator<ReportedChange> {
-  refuseUnknownOptions('changes', options, optionNames)
+  checkCallOptions('changes', options, optionNames)
   const { signal, everywhere = false } = options
   const unread = new UnreadChanges(table.type)
   const addChange = (change: ReportedChange): void => {

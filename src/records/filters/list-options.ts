@@ -2,7 +2,7 @@
  * The options of a repository's `find`, `list` and `count`, and how `distinct` and `counts` are read. Source: public
  * API, Records; decisions, Records: queries.
  */
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import {
   invalid,
@@ -102,7 +102,7 @@ const listOptions: ReadonlySet<string> = new Set([
  * @throws {DeclarationError} for a filter that is undefined
  */
 export function checkListOptions(options: object): void {
-  refuseUnknownOptions('list', options, listOptions)
+  checkCallOptions('list', options, listOptions)
   rejectUndefined(options)
 }
 
@@ -137,7 +137,7 @@ function checkFlag(name: string, value: unknown): void {
 
 /** @throws {TypeError} for an unknown option */
 export function checkFindOptions(options: object | undefined, shard?: Column): void {
-  refuseUnknownOptions(
+  checkCallOptions(
     'find',
     options,
     shard === undefined ? findOptions : new Set([...findOptions, shard.property]),
@@ -147,13 +147,13 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
 
 /** @throws as `checkListOptions` */
 export function checkCountOptions(options: object): void {
-  refuseUnknownOptions('count', options, countOptions)
+  checkCallOptions('count', options, countOptions)
   rejectUndefined(options)
 }
 
 /** @throws as `checkListOptions` */
 export function checkRowCountOptions(options: object): void {
-  refuseUnknownOptions('counts', options, rowCountOptions)
+  checkCallOptions('counts', options, rowCountOptions)
   rejectUndefined(options)
 }
 

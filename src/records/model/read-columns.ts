@@ -6,7 +6,7 @@ import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import { isMap } from '../../core/json.js'
-import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import { checkOptionNames } from '../../errors/unknown-options.js'
 import { isWriteRule, writeRuleProblem } from '../../fields/rules.js'
 import { type Class, resolveClass } from '../../metadata/class.js'
 import { type RecordOptions, readRecord, type RecordConstraint } from './record.js'
@@ -69,7 +69,7 @@ function checkRecordOptions(
   problems: Problems,
 ): RecordOptions {
   const where = `@Record of ${type.name}`
-  refuseUnknownNames(where, options, optionNames, problems)
+  checkOptionNames(where, options, optionNames, problems)
   const { writes } = options
   const perOperation: unknown = writes
   if (isMap(perOperation)) checkWriteRules(where, perOperation, problems)
@@ -92,7 +92,7 @@ function checkWriteRules(
   rules: Readonly<Record<string, unknown>>,
   problems: Problems,
 ): void {
-  refuseUnknownNames(`${where}, writes`, rules, operationNames, problems)
+  checkOptionNames(`${where}, writes`, rules, operationNames, problems)
   for (const [name, rule] of Object.entries(rules)) {
     if (!Object.hasOwn(operationNames, name) || rule === undefined || isWriteRule(rule)) continue
     problems.add({ code: 'INVALID_OPTION', ...writeRuleProblem(`${where}: writes.${name}`) })

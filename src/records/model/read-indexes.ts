@@ -6,7 +6,7 @@ import type { Column, TableIndex, IndexForm } from '../../engines/contract/table
 import { toIndexName, toFormName } from './generated-names.js'
 import type { Table } from './table.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import { checkOptionNames } from '../../errors/unknown-options.js'
 import type { Class } from '../../metadata/class.js'
 import { testOf } from './codec.js'
 import type { RecordIndex, RecordOptions } from './record.js'
@@ -178,10 +178,10 @@ function readDeclaredIndex(
   if (!isIndex(index)) {
     const fix = "Write { fields: ['status', '-createdAt'] }."
     problems.add(problem(`${where} has no list of fields.`, fix))
-    refuseUnknownNames(where, Object(index) as object, indexNames, problems)
+    checkOptionNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
-  refuseUnknownNames(where, index, indexNames, problems)
+  checkOptionNames(where, index, indexNames, problems)
   const terms = index.fields.flatMap((field) => readTerms(source, where, field, problems))
   if (index.fields.length === 0)
     problems.add(problem(`${where} has no fields.`, "Write fields: ['name']."))

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../errors/error-codes.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import { checkOptionNames } from '../../errors/unknown-options.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
 import { isSqlName } from './generated-names.js'
 import { relationMetadataOf, type RelationMetadata } from './relations.js'
@@ -24,7 +24,7 @@ export function readRelations(
   const relations: Relation[] = []
   for (const [name, metadata] of relationMetadataOf(table.type)) {
     const where = `${table.type.name}.${name}`
-    refuseUnknownNames(where, metadata.options, optionNames[metadata.kind], problems)
+    checkOptionNames(where, metadata.options, optionNames[metadata.kind], problems)
     const target = readTarget(where, metadata, tableOf, problems)
     const relation = target && createRelation({ where, name, table, target, problems }, metadata)
     if (relation === undefined) continue

@@ -9,7 +9,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
@@ -50,7 +50,7 @@ export function insertMany(
   rows: Rows<object>,
   options: InsertManyOptions,
 ): Promise<number> {
-  refuseUnknownOptions('insertMany', options, optionNames)
+  checkCallOptions('insertMany', options, optionNames)
   if (!isIterable(rows))
     throw new TypeError('insertMany: takes a list, an iterable or an async iterable of rows.')
   const { onProgress } = options

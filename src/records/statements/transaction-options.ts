@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
 
@@ -109,7 +109,7 @@ const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
 
 /** @throws {TypeError} an unknown option, or an invalid value */
 export function checkOptions(options: TransactionOptions): void {
-  refuseUnknownOptions('transaction', options, optionNames)
+  checkCallOptions('transaction', options, optionNames)
   const { isolation, timeout } = options
   if (isolation !== undefined && !isolations.includes(isolation)) {
     const names = isolations.join(', ')

@@ -16,7 +16,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/query-errors.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 import { uniqueIndexesOf } from '../../sql/table.js'
 
 /** @returns the row; `undefined` if it must be read first */
@@ -91,7 +91,7 @@ export interface UpsertOptions<T> {
  * @throws {HttpError} 400 if the fields are not unique
  */
 export function readUpsertOptions<T>(table: Table, options: UpsertOptions<T>): readonly Column[] {
-  refuseUnknownOptions('upsert', options, optionNames)
+  checkCallOptions('upsert', options, optionNames)
   return readBy(table, options)
 }
 

@@ -8,7 +8,7 @@ import { type TableCodec, toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import type { RowChange } from './change-row.js'
 import type { Instance } from './write-row.js'
-import { refuseUnknownOptions } from '../../errors/unknown-options.js'
+import { checkCallOptions } from '../../errors/unknown-options.js'
 
 export interface DeleteOptions {
   /**
@@ -32,7 +32,7 @@ export function readUpdateOptions(
   options: UpdateOptions<never> | undefined,
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
-  refuseUnknownOptions('update', options, namesOf(table, updateNames))
+  checkCallOptions('update', options, namesOf(table, updateNames))
   rejectUndefined(options)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
@@ -43,7 +43,7 @@ export function readDeleteOptions(
   options: DeleteOptions | undefined,
 ): readonly number[] | undefined {
   if (options === undefined) return undefined
-  refuseUnknownOptions('delete', options, namesOf(table, deleteNames))
+  checkCallOptions('delete', options, namesOf(table, deleteNames))
   return readVersion('delete', table, options)
 }
 
