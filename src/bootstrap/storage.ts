@@ -200,7 +200,7 @@ export function whileResponsive<T>(
   database: Database | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (database === undefined || database.context.dialect.isLocal) return work()
+  if (database === undefined || !database.context.dialect.can.outages) return work()
   return new Promise<T>((resolve, reject) => {
     let isChecking = false
     const check = (): void => {

@@ -60,7 +60,7 @@ export function backupProgram(
 ): { readonly title: string; readonly command: string } | undefined {
   if (isLocalAddress(url)) return undefined
   const { title = 'a server', backup: command = '' } =
-    dialects.find(({ backup }) => backup !== undefined) ?? {}
+    dialects.find(({ product }) => product.backup !== undefined)?.product ?? {}
   return { title, command }
 }
 

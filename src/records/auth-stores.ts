@@ -36,7 +36,7 @@ const graceMs = 24 * 3_600_000
 export async function createDatabaseSignIns(database: Database): Promise<SignIns> {
   const ensure = (): Promise<boolean> => createOwnTable(database, signIns, createSignIns)
   const isThere = await ensure()
-  const { placeholder: p } = database.context.dialect
+  const { placeholder: p } = database.context.dialect.statements
   const facts = { tables: [signIns], isFresh: true } as const
   // The same rule as `toNext` of the store in memory, for all processes.
   const isDue = `excluded.last - ${signIns}.last >= ${recordInterval}`

@@ -64,13 +64,13 @@ export class CustomSql {
     checkCallOptions('prepare', options, new Set(['kind', 'tables']))
     const { kind, tables } = options
     const names: string[] = []
-    const { timestamps, lock, lockFree } = dialect
+    const { lock, lockFree } = dialect.statements
     const sql = write({
-      value: (name) => dialect.placeholder(names.push(name)),
-      now: (ms = '0') => timestamps.now(ms),
-      millis: (timestamp) => timestamps.millis(timestamp),
-      texts: (name) => dialect.textsOf(names.push(name)),
-      items: (name) => dialect.itemsOf(names.push(name)),
+      value: (name) => dialect.statements.placeholder(names.push(name)),
+      now: (ms = '0') => dialect.time.now(ms),
+      millis: (timestamp) => dialect.time.millis(timestamp),
+      texts: (name) => dialect.lists.texts(names.push(name)),
+      items: (name) => dialect.lists.items(names.push(name)),
       lock,
       lockFree,
     })

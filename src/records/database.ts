@@ -88,7 +88,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new PublishingEngine(opened)
-  const readClock = frameworkQuery(`select ${opened.dialect.clock}`, { isFresh: true })
+  const readClock = frameworkQuery(`select ${opened.dialect.time.clock}`, { isFresh: true })
   const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
   const holder = {} as { database: Database }
   const kysely = await createBuilder(engine, {
@@ -147,7 +147,7 @@ export class Database implements Source {
     }
     const { tables } = this
     this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
-    const hasTrigrams = this.context.dialect.indexes.trigrams
+    const hasTrigrams = this.context.dialect.can.trigramIndexes
     this.sizes = new TableSizes({ engine, tables, searchLimit, hasTrigrams })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.readHandlers = new ReadHandlers(engine, this)

@@ -116,7 +116,7 @@ export function createSweep(
   const { engine, dialect } = database.context
   const statement = frameworkChange(
     'delete',
-    `delete from ${name} where ${expiresAt} <= ${dialect.placeholder(1)}`,
+    `delete from ${name} where ${expiresAt} <= ${dialect.statements.placeholder(1)}`,
     { tables: [name], isFresh: true },
   )
   let nextSweep = -Infinity
@@ -134,7 +134,7 @@ function writeStatements(
   { context: { dialect } }: Database,
   { name, key, columns, expiresAt }: NamedColumns,
 ): Readonly<Record<StatementName, Statement>> {
-  const { placeholder: p } = dialect
+  const { placeholder: p } = dialect.statements
   const properties = { tables: [name], isFresh: true } as const
   const change = (kind: 'insert' | 'update' | 'upsert' | 'delete', sql: string): Statement =>
     frameworkChange(kind, sql, properties)

@@ -34,7 +34,7 @@ export async function hasTable(
 ): Promise<boolean> {
   // If the primary is unavailable, a replica reports which tables exist.
   const isFresh = engine.isReadOnly !== true
-  const query = frameworkQuery(dialect.tableNamed, { isFresh })
+  const query = frameworkQuery(dialect.tables.named, { isFresh })
   return (await engine.run(query, [name], 'first')) !== undefined
 }
 
@@ -53,7 +53,7 @@ const callerTimeout = 2000
 export function createTimedRunner(
   database: Database,
 ): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
-  if (database.context.dialect.isLocal) return (work) => work()
+  if (!database.context.dialect.can.outages) return (work) => work()
   const timeouts = database.timeouts(callerTimeout)
   return (work) => (database.openTransaction() === undefined ? timeouts.run(work) : work())
 }
@@ -115,5 +115,5 @@ export async function emptyTables(database: Database): Promise<void> {
     const table = catalogue.get(name)
     return table !== undefined && table.isForeign !== true
   })
-  await engine.changeSchema((runner) => dialect.changes.empty(runner, existingTables))
+  await engine.changeSchema((runner) => dialect.tables.changes.empty(runner, existingTables))
 }

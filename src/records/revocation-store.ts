@@ -124,8 +124,9 @@ function toEnd([subject, until]: Row): [unknown, number] {
 
 type Name = 'addSubject' | 'has' | 'names' | 'subjects'
 
-function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
-  const list = textsOf(1)
+function writeStatements({ statements, lists }: Dialect): Readonly<Record<Name, Statement>> {
+  const { placeholder: p } = statements
+  const list = lists.texts(1)
   const tokens = revokedTokens.name
   const query = (sql: string, tables: string[], properties: Partial<Statement> = {}): Statement =>
     frameworkQuery(sql, { tables, isFresh: true, ...properties })

@@ -39,11 +39,11 @@ export async function planStatement(
   const isLarge = ({ name }: Table): boolean => sizes.rowsOf(name) >= minRows
   if (minRows > 0 && !mentionsTable(sql, [...tables].filter(isLarge))) return noPlan
   try {
-    const rows = await dialect.scans.explain(engine, sql)
+    const rows = await dialect.tables.scans.explain(engine, sql)
     const plan = rows.flatMap((row) => toLines(row.at(-1))).slice(0, maxPlanLines)
     const scans = new Set<string>()
     const advice = new Set<string>()
-    for (const name of dialect.scans.read(rows)) {
+    for (const name of dialect.tables.scans.read(rows)) {
       const table = tableCalled(name, sql, tables)
       if (table === undefined || !isLarge(table)) continue
       const index = adviseIndex(table, sql, route)

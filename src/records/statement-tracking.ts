@@ -52,7 +52,7 @@ class StatementPublisher {
   database: object | undefined = undefined
   readonly #system: string
 
-  constructor({ name, system = name }: Dialect) {
+  constructor({ name, product: { system = name } }: Dialect) {
     this.#system = system
   }
 

@@ -102,5 +102,7 @@ function writeReturnedValue(value: AggregateValue, alias: string, context: Write
   const written = writeValue(value, alias, context)
   const { column, isText } = value
   if (column === undefined || isText === false) return written
-  return isText === true ? sql`cast(${written} as text)` : wrap(dialect.returned(column), written)
+  return isText === true
+    ? sql`cast(${written} as text)`
+    : wrap(dialect.values.returned(column), written)
 }

@@ -1,7 +1,16 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
-import { quote } from '../engines/contract/ddl.js'
-import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import type { Dialect } from '../engines/contract/dialect.js'
+import {
+  filled,
+  join,
+  name,
+  raw,
+  slot,
+  sql,
+  wrap,
+  type Sql,
+  quote,
+} from '../engines/contract/sql-text.js'
+import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
@@ -74,7 +83,7 @@ function writeUpdate(change: Update, writer: RowWriter): Sql {
   })
   const fit = sql`coalesce(${join(tests, ' and ')}, 1 = 0)`
   if (returns === 'key') return sql`${update}, ${fit}`
-  if (dialect.isLocal) return sql`${update} returning ${fit}`
+  if (!dialect.can.writesInWith) return sql`${update} returning ${fit}`
   const changed = name('filigree_changed')
   return sql`with ${changed} as (${update} returning ${fit} as fits) select count(*), count(*) filter (where not fits) from ${changed}`
 }
@@ -94,7 +103,7 @@ function updateRest(
   const { key } = table
   const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
   const read = previous.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
-  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.lists?.lockClause ?? '')}`
+  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.bulk.lists?.lockClause ?? '')}`
   const isLocked = sql`${ref(table.name, key)} = ${name(lockedName, 'filigree_key')}`
   const previousValues = previous.map(([, as]) => sql`, ${name(lockedName, as)}`)
   return sql` from (${locked}) as ${name(lockedName)} where ${isLocked}${returned}${join(previousValues, '')}`
@@ -150,7 +159,7 @@ function updateEachParts(
   { table, columns, sums = [], hasVersions }: UpdateEach,
   context: WriteContext,
 ) {
-  const { lists } = context.dialect
+  const { lists } = context.dialect.bulk
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
   const tableName = context.tableName(table.name)
   const isNotDeleted = notDeleted(table, table.name)
@@ -196,7 +205,7 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const returning = insertTail(insert, context)
   if (columns.length === 0)
     return sql`insert into ${context.tableName(table.name)} default values${returning}`
-  const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.lists)}`
+  const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.bulk.lists)}`
   if (onConflict !== undefined) {
     const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
     return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table)])}${returning}`
@@ -213,7 +222,7 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
 
 /** A column as its unique index contains it. */
 function conflictTarget(column: Column, { dialect }: WriteContext): Sql {
-  const template = dialect.comparable?.(column)
+  const template = dialect.values.comparable?.(column)
   const value = name(column.name)
   return template === undefined ? value : filled(template, { c: value })
 }
@@ -237,7 +246,7 @@ export function insertTail(
 function valuesOf(
   columns: readonly Column[],
   of: InsertChange['rowCountOrTypes'],
-  lists: RowWriter['context']['dialect']['lists'],
+  lists: InsertLists | undefined,
 ): Sql {
   if (typeof of === 'number') {
     const rows = Array.from({ length: of }, (_, row) => {
@@ -254,7 +263,7 @@ function valuesOf(
 /** Advances the sequence beyond inserted keys, in the same statement: no round trip, and a failure undoes both. */
 export function sequenceAdvance(
   { table, columns }: InsertChange,
-  { passKeys }: Pick<Dialect, 'passKeys'>,
+  { bulk: { passKeys } }: Pick<Dialect, 'bulk'>,
 ): Sql | undefined {
   const { key } = table
   if (!columns.includes(key) || key.generated !== 'increment' || passKeys === undefined)

@@ -10,7 +10,7 @@ import {
   isUnique,
   type Derived,
 } from './table.js'
-import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
+import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
@@ -34,12 +34,14 @@ type RelatedCondition = Extract<Condition, { kind: 'related' }>
 /** Do not use it below `not`: a list or a single key is null if the key is null. `exists` never is. */
 export function relatedFormOf(
   { relation, part }: RelatedCondition,
-  { isLocal }: Pick<Dialect, 'isLocal'>,
+  { statements }: Pick<Dialect, 'statements'>,
 ): RelatedForm {
   const { kind, target, shards } = relation
   // Related rows are always in the same shard.
   if (shards !== undefined || !isFoundByIndex(part, target)) return 'exists'
-  return isLocal && kind === 'belongsTo' && matchesOneRow(part, target) ? 'one' : 'list'
+  return statements.prefersSingleKeys && kind === 'belongsTo' && matchesOneRow(part, target)
+    ? 'one'
+    : 'list'
 }
 
 /** Whether rows are found by key, so that there are few and `exists` is fast. */
@@ -146,7 +148,7 @@ export class ConditionWriter {
       }
       case 'list': {
         const { column, slots, isPacked, orNull } = condition
-        const template = isPacked ? this.#context.dialect.listTest : (['in (', ')'] as const)
+        const template = isPacked ? this.#context.dialect.lists.test : (['in (', ')'] as const)
         const value = this.#context.comparable(alias, column)
         const test = sql`${value} ${wrap(template, join(slots.map(slot)))}`
         return orNull ? sql`(${test} or ${ref(alias, column)} is null)` : test
@@ -160,7 +162,7 @@ export class ConditionWriter {
       case 'search':
         return (
           this.#ranked.get(condition) ??
-          this.#context.dialect.search.test(searchParts(condition, alias))
+          this.#context.dialect.text.search.test(searchParts(condition, alias))
         )
     }
   }
@@ -170,7 +172,7 @@ export class ConditionWriter {
    * instead of a subquery for each row.
    */
   writeForAll(condition: Condition, alias: string): Sql {
-    this.#readsAllRows = this.#context.dialect.listsKeys
+    this.#readsAllRows = this.#context.dialect.statements.listsKeys
     const written = this.write(condition, alias)
     this.#readsAllRows = false
     return written
@@ -186,14 +188,14 @@ export class ConditionWriter {
 
   /** Orders rows by how well they match a search. Call it before the search's condition is written. */
   rank(condition: SearchCondition, alias: string): Ranking {
-    const ranking = this.#context.dialect.search.rank(searchParts(condition, alias))
+    const ranking = this.#context.dialect.text.search.rank(searchParts(condition, alias))
     this.#ranked.set(condition, ranking.test)
     return ranking
   }
 
   /** Like `rank`, for a limited number of matches. */
   rankSome(condition: SearchCondition, alias: string): RankedRows {
-    const ranking = this.#context.dialect.search.some(searchParts(condition, alias))
+    const ranking = this.#context.dialect.text.search.some(searchParts(condition, alias))
     this.#ranked.set(condition, ranking.test)
     return ranking
   }
@@ -249,9 +251,9 @@ export class ConditionWriter {
     alias: string,
   ): Sql {
     const value = this.value(alias, column)
-    const c = isText ? wrap(this.#context.dialect.uuidText, value) : value
+    const c = isText ? wrap(this.#context.dialect.values.uuidText, value) : value
     if (path === undefined) return c
-    const template = this.#context.dialect.jsonAt[path.type]
+    const template = this.#context.dialect.json.at[path.type]
     const values = join(path.slots.map((index) => filled(template, { c, p: slot(index) })))
     return path.slots.length === 1 ? sql`(${values})` : sql`coalesce(${values})`
   }

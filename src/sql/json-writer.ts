@@ -146,7 +146,7 @@ export class ObjectWriter {
 
   constructor(writer: RowWriter) {
     this.#writer = writer
-    this.json = writer.context.dialect.json()
+    this.json = writer.context.dialect.json.createWriter(writer.context.dialect)
   }
 
   /** `select [{…}, {…}]`, or `select {…}` for one row. */
@@ -194,7 +194,7 @@ export class ObjectWriter {
   ): Sql {
     const { context } = this.#writer
     const { target, foreign } = relation
-    const { owners } = context.dialect
+    const { owners } = context.dialect.statements
     const alias = context.alias()
     const key = ref(alias, foreign)
     if (owners.join === 'left' && joins.length < owners.maxTables) {

@@ -74,7 +74,7 @@ const like = ({ column, value }: ComparisonParts): Sql => sql`${column} like ${v
 
 /** Uses the function of the engine if there is one, otherwise a pattern. */
 function textTest(operator: 'contains' | 'endsWith', parts: ComparisonParts): Sql {
-  const test = parts.dialect.textHas?.[operator]
+  const test = parts.dialect.text.has?.[operator]
   return test === undefined ? like(parts) : filled(test, { c: parts.column, v: parts.value })
 }
 
@@ -168,9 +168,9 @@ export const operators = {
     operand: 'pattern',
     meaning: '`like`, case-insensitive.',
     cost: 15,
-    pattern: (text, dialect) => dialect.foldValue(text),
+    pattern: (text, dialect) => dialect.text.foldValue(text),
     sql: ({ column, value, dialect }) =>
-      sql`${wrap(dialect.fold, column)} like ${value} escape '\\'`,
+      sql`${wrap(dialect.text.fold, column)} like ${value} escape '\\'`,
   },
   /** Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two. */
   startsWith: {
@@ -186,7 +186,7 @@ export const operators = {
     operand: 'part',
     meaning: 'Ends with this text.',
     cost: 10,
-    pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}`),
+    pattern: (text, dialect) => (dialect.text.has ? text : `%${escapePattern(text)}`),
     sql: (parts) => textTest('endsWith', parts),
   },
   contains: {
@@ -194,7 +194,7 @@ export const operators = {
     operand: 'part',
     meaning: 'Contains this text.',
     cost: 10,
-    pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}%`),
+    pattern: (text, dialect) => (dialect.text.has ? text : `%${escapePattern(text)}%`),
     sql: (parts) => textTest('contains', parts),
   },
   has: {
@@ -202,7 +202,7 @@ export const operators = {
     operand: 'item',
     meaning: 'The list contains this value.',
     cost: 10,
-    sql: ({ column, value, dialect }) => filled(dialect.listHas, { c: column, v: value }),
+    sql: ({ column, value, dialect }) => filled(dialect.lists.has, { c: column, v: value }),
   },
   isNull: {
     fits: all,

@@ -1,6 +1,6 @@
 /** The order of rows and its SQL. Rows that are equal in the order are sorted by key, so that pages never overlap. */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { name, raw, slot, sql, type Sql, join } from '../engines/contract/sql-text.js'
+import { name, raw, slot, sql, type Sql, join, wrap } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
 import {
   noRows,
@@ -10,7 +10,7 @@ import {
   type SqlTable,
 } from './table.js'
 import { selectsRange } from './operators.js'
-import type { Ranking } from '../engines/contract/dialect.js'
+import type { Ranking } from '../engines/contract/search-sql.js'
 
 /** The rows of an ordered list that have a value in the first column, or the rows with null. */
 interface NullPiece {
@@ -39,7 +39,7 @@ export function splitAtNulls(
   )
   if (leading.length === 0) return undefined
   const isServed =
-    !dialect.indexes.nulls ||
+    !dialect.can.nullOrderInIndexes ||
     leading.some(({ form }) => {
       const { descending = false, nullsFirst: before = false } = form?.orders[0] ?? {}
       return (descending === first.descending) === (before === nullsFirst)
@@ -83,10 +83,10 @@ function excludesNull(condition: Condition, column: Column): boolean {
 /** Writes the pieces as one table for `from`. */
 export function writeNullPieces(
   pieces: readonly NullPiece[],
-  { alias, rows, order, limit, offset, isLocal }: NullPieceParts,
+  { alias, rows, order, limit, offset, dialect }: NullPieceParts,
 ): Sql {
-  const count = (slotIndex: number): Sql =>
-    isLocal ? sql`${slot(slotIndex)} + 0` : sql`cast(${slot(slotIndex)} as bigint)`
+  const { oneTimeConditions } = dialect.can
+  const count = (slotIndex: number): Sql => wrap(dialect.statements.limit.sum, slot(slotIndex))
   const limitPlusOffset =
     offset === undefined ? count(limit) : sql`${count(limit)} + ${count(offset)}`
   const write = ({ condition, terms }: NullPiece, limitSql: Sql, more?: Sql): Sql =>
@@ -94,15 +94,15 @@ export function writeNullPieces(
   const [first = { condition: noRows, terms: [] }, second] = pieces
   if (second === undefined) return sql`(${write(first, limitPlusOffset)}) as ${name(alias)}`
   // SQLite would store a common table expression that is read twice. The limit keeps it from sorting both lists together.
-  if (isLocal && second.isPlain === true)
+  if (!oneTimeConditions && second.isPlain === true)
     return sql`(select * from (${write(first, limitPlusOffset)}) union all select * from (${write(second, limitPlusOffset)}) limit -1) as ${name(alias)}`
   const before = name('filigree_first')
   const found = sql`(select count(*) from ${before})`
   // SQLite would evaluate the condition for every row. PostgreSQL makes better plans for a limit without a subquery.
-  const secondPiece = isLocal
-    ? write(second, sql`${limitPlusOffset} - ${found}`)
-    : write(second, limitPlusOffset, sql` and ${found} < ${limitPlusOffset}`)
-  return sql`(with ${before} as (${write(first, limitPlusOffset)}) select * from ${before} union all select * from (${secondPiece}) as filigree_second${raw(isLocal ? ' limit -1' : '')}) as ${name(alias)}`
+  const secondPiece = oneTimeConditions
+    ? write(second, limitPlusOffset, sql` and ${found} < ${limitPlusOffset}`)
+    : write(second, sql`${limitPlusOffset} - ${found}`)
+  return sql`(with ${before} as (${write(first, limitPlusOffset)}) select * from ${before} union all select * from (${secondPiece}) as filigree_second${raw(dialect.statements.limit.none)}) as ${name(alias)}`
 }
 
 interface NullPieceParts {
@@ -116,8 +116,7 @@ interface NullPieceParts {
   readonly limit: number
   /** The slot of the offset. */
   readonly offset: number | undefined
-  /** `Dialect.isLocal` */
-  readonly isLocal: boolean
+  readonly dialect: Dialect
 }
 
 /** Whether one of the conditions is "after this value, or null", as cursors write it. */

@@ -4,7 +4,7 @@ import type { Derived, SqlTable, SqlRelation, Condition } from './table.js'
 import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
 import type { RelatedSelection, RowsQuery, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
-import type { Ranking } from '../engines/contract/dialect.js'
+import type { Ranking } from '../engines/contract/search-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
@@ -23,7 +23,7 @@ export function writeRows(
   const values = derived.map((one) => returnedValue(one, alias, writer))
   if (related.length === 0) {
     const columns = stored?.length === 0 ? sql`1` : join([ownColumns, ...values])
-    const lock = locks ? raw(context.dialect.lock) : undefined
+    const lock = locks ? raw(context.dialect.statements.lock) : undefined
     return sql`${writer.select(rows, alias, columns)}${lock}`
   }
   const source = writer.select(rows, alias, sql`${name(alias)}.*`)
@@ -36,7 +36,7 @@ export function writeRows(
 /** A derived value in the form in which the driver returns its column. */
 function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql {
   const { column } = derived
-  const around = column && writer.context.dialect.returned(column)
+  const around = column && writer.context.dialect.values.returned(column)
   return wrap(around, writer.conditions.derived(alias, derived))
 }
 
@@ -56,7 +56,7 @@ function writeRelated(
   if (maxRows === undefined) return json
   const fits = sql`${countOf(related, { alias, source, maxRows }, writer)} <= ${raw(String(maxRows))}`
   // The value for too many rows: one that no row has.
-  const { list } = writer.context.dialect.rowJson
+  const { list } = writer.context.dialect.json.row
   const elseClause = related.relation.kind === 'belongsTo' ? raw(` else ${list}()`) : undefined
   return sql`case when ${fits} then ${json}${elseClause} end`
 }
@@ -75,7 +75,7 @@ function jsonOf(
     return sql`(${writer.select({ table: target, where }, alias, row, parent)})`
   const rows = { table: target, where, order: byKey(target) }
   const found = writer.select(rows, alias, columnsOf(target.columns, alias), parent)
-  return sql`(select ${wrap(writer.context.dialect.rowJson.all, row)} from (${found}) as ${name(alias)})`
+  return sql`(select ${wrap(writer.context.dialect.json.row.all, row)} from (${found}) as ${name(alias)})`
 }
 
 /** A JSON list of the values of a row and of its related rows. */
@@ -85,7 +85,7 @@ function listOf(
   alias: string,
   writer: RowWriter,
 ): Sql {
-  const { rowJson, jsonOfSubquery } = writer.context.dialect
+  const { row: rowJson, ofSubquery: jsonOfSubquery } = writer.context.dialect.json
   const values = [
     ...table.columns.map((column) => wrap(rowJson.value(column), ref(alias, column))),
     ...nested.map((one) => wrap(jsonOfSubquery, jsonOf(one, alias, writer))),
@@ -237,7 +237,7 @@ export class RowWriter {
     const [outer, inner, alias] = [context.alias(), context.alias(), context.alias()]
     const columns = returnedColumns(target, alias, context)
     const hasRequestedKey = (matchColumn: Sql, side: 'local' | 'foreign', of: string): Sql => {
-      const template = isPacked ? context.dialect.listTest : (['in (', ')'] as const)
+      const template = isPacked ? context.dialect.lists.test : (['in (', ')'] as const)
       const sameShard =
         shards && shard !== undefined
           ? sql` and ${ref(of, shards[side])} = ${slot(shard)}`
@@ -258,7 +258,7 @@ export class RowWriter {
     const parentRows = sql`select ${ref(outer, local)} as filigree_led, ${columns} from ${parents} cross join `
     const hasRequestedKeys = hasRequestedKey(ref(outer, local), 'local', outer)
     const by = this.order(order.terms, alias, ranking)
-    if (context.dialect.hasLateral) {
+    if (context.dialect.can.lateral) {
       const found = this.select(selection, inner, columnsOf(target.columns, inner), parent)
       return sql`${parentRows}lateral (${found}) as ${name(alias)} where ${hasRequestedKeys}${by}`
     }
@@ -315,7 +315,7 @@ export class RowWriter {
       order: (terms) => this.order(terms, alias),
       limit: limit as number,
       offset,
-      isLocal: dialect.isLocal,
+      dialect,
     })
   }
 
@@ -350,7 +350,7 @@ export class RowWriter {
         ? this.#limit(limit)
         : offset === undefined
           ? undefined
-          : raw(this.context.dialect.limit.none)
+          : raw(this.context.dialect.statements.limit.none)
     return sql`${by}${limitSql}${offset === undefined ? undefined : sql` offset ${slot(offset)}`}`
   }
 

@@ -24,7 +24,7 @@ export function propertiesOf(
   positionOf: (slot: number) => number,
 ): StatementProperties {
   if ('change' in tree) return propertiesOfChange(tree)
-  const mayWait = tree.query === 'rows' && tree.locks === true && dialect.lock !== ''
+  const mayWait = tree.query === 'rows' && tree.locks === true && dialect.statements.lock !== ''
   const { rows: bound, indexes } = rowBoundOf(tree, dialect, positionOf)
   const together = togetherOf(tree)
   return { table: tableOf(tree), kind: 'select', mayWait, together, bound, by: indexes }

@@ -39,19 +39,19 @@ export class WriteContext {
 
   /** A column as it is compared, ordered and grouped. */
   comparable(alias: string, column: Column): Sql {
-    const template = this.dialect.comparable?.(column)
+    const template = this.dialect.values.comparable?.(column)
     const value = ref(alias, column)
     return template === undefined ? value : filled(template, { c: value })
   }
 
   /** A column as the statement returns it. Some engines must return a number as text, or it loses digits. */
   returned(alias: string, column: Column): Sql {
-    return wrap(this.dialect.returned(column), ref(alias, column))
+    return wrap(this.dialect.values.returned(column), ref(alias, column))
   }
 
   /** Writes ` limit …`. */
   limit(limitSlot: number): Sql {
-    return sql` limit ${slot(limitSlot)}${raw(this.dialect.limit.suffix)}`
+    return sql` limit ${slot(limitSlot)}${raw(this.dialect.statements.limit.suffix)}`
   }
 
   /**
@@ -84,7 +84,7 @@ export class WriteContext {
   /** Compares a UUID key as text if the foreign field is not a UUID and may contain any text. */
   localColumn({ local: localColumn, foreign, join }: SqlRelation, alias: string): Sql {
     const isMixed = join === undefined && localColumn.isUuid && !foreign.isUuid
-    return wrap(isMixed ? this.dialect.uuidText : undefined, ref(alias, localColumn))
+    return wrap(isMixed ? this.dialect.values.uuidText : undefined, ref(alias, localColumn))
   }
 }
 

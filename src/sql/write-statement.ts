@@ -6,8 +6,16 @@ import type {
   RowsChange,
   Statement,
 } from '../engines/contract/statement.js'
-import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
-import { quote } from '../engines/contract/ddl.js'
+import {
+  join,
+  name,
+  raw,
+  slot,
+  sql,
+  toText,
+  type Sql,
+  quote,
+} from '../engines/contract/sql-text.js'
 import {
   insertHead,
   insertTail,
@@ -38,7 +46,7 @@ export function arrangeValues(plan: Plan, values: readonly unknown[]): readonly 
 export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
   const writer = new RowWriter(new WriteContext(dialect))
   const text = 'change' in tree ? writeChange(tree, writer) : writeQuery(tree, writer)
-  const { sql: written, order } = toText(text, dialect.placeholder)
+  const { sql: written, order } = toText(text, dialect.statements.placeholder)
   const { table, ...properties } = propertiesOf(tree, dialect, (slotIndex) =>
     order.indexOf(slotIndex),
   )
@@ -82,7 +90,7 @@ function writeQuery(query: Query, writer: RowWriter): Sql {
       const alias = writer.context.alias()
       const row = [...query.values].map(
         ([column, slotIndex]) =>
-          sql`${slot(slotIndex)}${raw(writer.context.dialect.typed(column))} as ${name(column.name)}`,
+          sql`${slot(slotIndex)}${raw(writer.context.dialect.values.typed(column))} as ${name(column.name)}`,
       )
       const test = writer.conditions.writeForOne(query.where, alias)
       return sql`select 1 from (select ${join(row)}) as ${name(alias)} where ${test}`
@@ -95,11 +103,12 @@ function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
   if (change.change !== 'insert' || change.rowCountOrTypes !== 1 || change.returns !== 'row')
     return undefined
   const { table, columns, onConflict } = change
-  const isAlone = dialect.isLocal || table.shard !== undefined || onConflict !== undefined
+  const isAlone =
+    !dialect.can.batchedWrites || table.shard !== undefined || onConflict !== undefined
   if (isAlone || columns.length === 0 || sequenceAdvance(change, dialect) !== undefined)
     return undefined
   const lengthOf = (text: Sql | undefined): number =>
-    text === undefined ? 0 : toText(text, dialect.placeholder).sql.length
+    text === undefined ? 0 : toText(text, dialect.statements.placeholder).sql.length
   const context = new WriteContext(dialect)
   return {
     head: lengthOf(insertHead(change, context)),
@@ -113,7 +122,8 @@ function oneRowOf(
   dialect: Dialect,
   order: readonly number[],
 ): OneRowChange | undefined {
-  if (change.change !== 'update' || change.returns !== 'row' || dialect.isLocal) return undefined
+  if (change.change !== 'update' || change.returns !== 'row' || !dialect.can.batchedWrites)
+    return undefined
   const { table, columns, previousColumns = [], sums = [] } = change
   const key = keySlotOf(change)
   if (
@@ -124,10 +134,10 @@ function oneRowOf(
   )
     return undefined
   const context = new WriteContext(dialect)
-  const head = toText(updateHead(change, new RowWriter(context)), dialect.placeholder)
+  const head = toText(updateHead(change, new RowWriter(context)), dialect.statements.placeholder)
   const tail = toText(
     sql` returning ${returnedColumns(table, table.name, context)}`,
-    dialect.placeholder,
+    dialect.statements.placeholder,
   )
   return {
     table: quote(table.name),
@@ -140,13 +150,13 @@ function oneRowOf(
 
 /** Lets an engine change several rows of each of several calls by one statement. */
 function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
-  if (change.change !== 'updateEach' || dialect.isLocal) return undefined
+  if (change.change !== 'updateEach' || !dialect.can.batchedWrites) return undefined
   const { table, columns, types, sums = [], hasVersions } = change
   if (sums.length > 0 || hasVersions === true) return undefined
   if (table.shard !== undefined || !areIndependent(table, columns)) return undefined
   const callsSql = writeUpdateOfCalls(change, new RowWriter(new WriteContext(dialect)))
   return {
-    together: toText(callsSql, dialect.placeholder).sql,
+    together: toText(callsSql, dialect.statements.placeholder).sql,
     lists: types.length,
     keys: 0,
     sizeOf: (values) => Number(values.at(-1)),

@@ -52,7 +52,11 @@ describe.each(drivers)('SQLite by %s', (driver) => {
   it("keeps JSON from a subquery as JSON, with the driver's SQL and the portable SQL", async () => {
     const engine = await openEngine(url, { log: silentLog })
     const results = [engine.dialect, sqliteDialect].map(
-      async ({ jsonOfSubquery: [before, after] }) =>
+      async ({
+        json: {
+          ofSubquery: [before, after],
+        },
+      }) =>
         engine.run(
           frameworkQuery(`select json_object('a', ${before}(select json_group_array(1))${after})`),
           [],

@@ -29,12 +29,12 @@ describe('splitStatements', () => {
     ['-- why;\nselect 1;', ['-- why;\nselect 1']],
     [`select 'open; end`, [`select 'open`, 'end']],
   ])('splits %j', (script, statements) => {
-    expect(splitStatements(script, { nestsComments: true })).toStrictEqual(statements)
+    expect(splitStatements(script, { nestedComments: true })).toStrictEqual(statements)
   })
 
   it('ends a comment at its first end if comments cannot be nested', () => {
     const script = '/* /* */ a; b /* */'
-    expect(splitStatements(script, { nestsComments: false })).toHaveLength(2)
-    expect(splitStatements(script, { nestsComments: true })).toEqual([])
+    expect(splitStatements(script, { nestedComments: false })).toHaveLength(2)
+    expect(splitStatements(script, { nestedComments: true })).toEqual([])
   })
 })

@@ -185,6 +185,6 @@ describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
     })
     expect(inserted).toMatchObject({ kind: 'insert', mayWait: false })
     const locking: Query = { query: 'rows', rows: { table: product, where }, locks: true }
-    expect(facts(locking).mayWait).toBe(dialect.lock !== '')
+    expect(facts(locking).mayWait).toBe(dialect.statements.lock !== '')
   })
 })

@@ -8,6 +8,7 @@ import type {
   TableSchema,
 } from './table-schema.js'
 import type { Dialect } from './dialect.js'
+import { quote } from './sql-text.js'
 
 /**
  * ```sql
@@ -30,7 +31,7 @@ export function writeCreateTable(
   if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
   lines.push(...(schema.checks ?? []).map(writeCheck))
   // An engine that changes tables in place adds references after all tables exist. Here they must be part of the table.
-  if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
+  if (dialect.tables.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
   return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
 }
 
@@ -110,13 +111,9 @@ export function writeDropDefault(table: string, { name }: ColumnSchema): string 
   return `alter table ${quote(table)} alter column ${quote(name)} drop default`
 }
 
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
 function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
   const name = quote(column.name)
-  if (column.increment) return dialect.incrementColumn(name, isKey)
+  if (column.increment) return dialect.types.incrementColumn(name, isKey)
   const key = isKey ? ' primary key' : ''
   const preset = column.preset === undefined ? '' : ` default ${column.preset}`
   const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`

@@ -3,11 +3,12 @@
  * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
-import type { ActualTable, TableSchema, IndexSchema } from './table-schema.js'
+import type { ActualTable, TableSchema } from './table-schema.js'
 import type { ValueClass } from './conversions.js'
-import type { Runner, Engine, Row } from './engine.js'
-import type { KeyedTable, TableSearch, Column } from './table.js'
-import type { Sql } from './sql-text.js'
+import type { Row, Runner, TransactionSource } from './runner.js'
+import type { Column } from './table.js'
+import type { SqlWrapper } from './sql-text.js'
+import type { SearchSql } from './search-sql.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { JsonSql, RowJson } from './json-sql.js'
 
@@ -97,62 +98,15 @@ export interface TimeGroup {
   readonly offset: string
 }
 
-/** The SQL of a full-text search. */
-export interface SearchSql {
-  /** The index or tables that it needs, in the form of a table's index. */
-  schema(table: KeyedTable, search: TableSearch): IndexSchema
-  /** Statements that drop a search index with this name. */
-  drop(name: string): string[]
-  /** The value of the placeholder. `terms` is not empty. Terms contain only letters, digits and marks. */
-  operand(terms: readonly string[]): unknown
-  /** The condition that a row contains all words. */
-  test(parts: SearchParts): Sql
-  /** The SQL that orders rows by rank. */
-  rank(parts: SearchParts): Ranking
-  /** The SQL that ranks a limited number of matches, the best with the lowest number. */
-  some(parts: SearchParts): RankedRows
-}
-
-/** Matching rows with their ranks, which are limited before they are sorted. */
-export interface RankedRows {
-  /** SQL before the table in `from`. */
-  readonly from?: Sql
-  /** The SQL that replaces the condition. */
-  readonly test: Sql
-  readonly rank: Sql
-}
-
-export interface SearchParts {
-  readonly table: KeyedTable
-  readonly search: TableSearch
-  /** The table's alias in the statement. */
-  readonly alias: string
-  /** The placeholder of the terms. */
-  readonly value: Sql
-}
-
-export interface Ranking {
-  /** SQL before the first table in `from`, or `fromAfter` after the last table if few rows are left. */
-  readonly from?: Sql
-  readonly fromAfter?: Sql
-  /** The SQL that replaces the condition. */
-  readonly test: Sql
-  /** The first expression of `order by`. */
-  readonly by: Sql
-}
-
 /** Queries for finding statements that read complete tables. */
 export interface ScanSql {
   /** The plan of a statement, for unknown values. */
-  explain(engine: Engine, sql: string): Promise<readonly Row[]>
+  explain(engine: TransactionSource, sql: string): Promise<readonly Row[]>
   /** The tables, or their aliases, that a plan reads completely to filter or sort them. */
   read(rows: readonly Row[]): readonly string[]
   /** A query for the server's statistics of statements, if it has them. */
   readonly statistics?: string
 }
-
-/** SQL before and after a column. */
-export type SqlWrapper = readonly [before: string, after: string]
 
 /** The SQL of a statement that inserts many rows from one list of values for each column. */
 export interface InsertLists {
@@ -178,71 +132,46 @@ export interface InsertCopy {
   write(rows: readonly (readonly unknown[])[]): unknown
 }
 
-export interface Dialect {
-  /** The name in the file names of migrations: `add-price.postgres.sql`. Engines with the same SQL share it. */
-  readonly name: string
-  /** The name for monitoring. Default `name`. */
-  readonly system?: string
+/** The database for people and other programs. */
+export interface DatabaseProduct {
   /** The name for people: `PostgreSQL`. */
   readonly title: string
-  /** Whether a comment may contain another comment. */
-  readonly nestsComments: boolean
-  /** The program that makes backups, if the engine does not. */
-  readonly backup?: string
+  /** The name for monitoring. Default `name`. */
+  readonly system?: string
   /** Kysely's compiler for this database. */
   readonly kysely: 'Sqlite' | 'Postgres'
-  /** Whether statements need no network round trip, so that rows are inserted one by one. */
-  readonly isLocal: boolean
-  /** Undefined if many rows are inserted with one list of all values. */
-  readonly lists?: InsertLists
-  /** Undefined if the database has no such command. */
-  readonly copy?: InsertCopy | undefined
-  /** Converts values of the application's own queries, whose types the driver does not know. */
-  readonly toDriver: (value: unknown) => unknown
-  /** The placeholder of the value at this position, from 1, in hand-written SQL. */
-  readonly placeholder: (position: number) => string
-  /** A query for the texts of a JSON list, which is the value at this position. */
-  readonly textsOf: (position: number) => string
-  /** A query for the entries of a JSON list, which is the value at this position, as JSON in the column `value`. */
-  readonly itemsOf: (position: number) => string
-  /** SQL after a value without context that gives it the column's type. */
-  typed(column: Column): string
-  /** `suffix` follows the placeholder of a limit. `none` replaces the limit before an offset. */
-  readonly limit: { readonly suffix: string; readonly none: string }
-  /** The maximum number of tables that a statement joins to read owners of rows, and the kind of join. */
-  readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
-  /** Whether subqueries of a join may refer to earlier tables. */
-  readonly hasLateral: boolean
-  /**
-   * Whether related rows are found faster by a list of keys than by a lookup for each row, if a statement reads all
-   * rows.
-   */
-  readonly listsKeys: boolean
-  /** Creates the writer of JSON SQL. */
-  json(): JsonSql
-  /** Whether SQL can add a number to the stored value. Default: true for all numeric columns. */
-  canAdd?(column: Column): boolean
-  /** The text of an infinite number in JSON; `undefined` if such a statement fails. */
-  readonly infinity: string | undefined
-  readonly changes: TableChanges
-  /** SQL of the current time as a column's default, by storage class. */
-  readonly now: Readonly<Partial<Record<Column['storage'], string>>>
-  /** SQL of the current time of the database's machine in milliseconds since 1970, also within a transaction. */
-  readonly clock: string
-  /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
-  lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
-  /**
-   * Runs migrations to determine the schema after them; `undefined` if a file next to the migrations stores that
-   * schema.
-   */
-  readonly replay: Replay | undefined
+  /** The program that makes backups, if the engine does not. */
+  readonly backup?: string
+}
+
+/** What a database can. Statements and interfaces ask for an ability, never for the name of the database. */
+export interface DialectAbilities {
+  /** Subqueries of a join may refer to earlier tables. */
+  readonly lateral: boolean
+  /** A `with` clause may contain a write. */
+  readonly writesInWith: boolean
+  /** An update may return the values that its rows had before. */
+  readonly previousValues: boolean
+  /** The engine may run writes of several calls as one statement, so statements must describe how. */
+  readonly batchedWrites: boolean
+  /** A condition without columns is evaluated once for a statement, instead of once for each row. */
+  readonly oneTimeConditions: boolean
+  /** Indexes can set the position of nulls. */
+  readonly nullOrderInIndexes: boolean
+  /** Trigram indexes exist or can be created. */
+  readonly trigramIndexes: boolean
+  /** Several transactions can write at the same time, so that isolation levels differ. */
+  readonly concurrentWrites: boolean
+  /** A comment may contain another comment. */
+  readonly nestedComments: boolean
+  /** It may stop to respond, because it is another process: waits for it need a limit. */
+  readonly outages: boolean
+}
+
+/** The types of columns. */
+export interface TypeSql {
   /** The column's type in `CREATE TABLE`, collation included. */
   columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string
-  /**
-   * @param type as the catalogue writes it
-   * @returns the class of the values in such columns; `undefined` for types that records never use
-   */
-  classOf(type: string): ValueClass | undefined
   /**
    * The definition of a column with generated numbers, which end at the largest safe integer.
    *
@@ -250,6 +179,17 @@ export interface Dialect {
    * @param isKey whether the column is the whole primary key
    */
   incrementColumn(name: string, isKey: boolean): string
+  /** SQL of the current time as a column's default, by storage class. */
+  readonly now: Readonly<Partial<Record<Column['storage'], string>>>
+  /**
+   * @param type as the catalogue writes it
+   * @returns the class of the values in such columns; `undefined` for types that records never use
+   */
+  classOf(type: string): ValueClass | undefined
+}
+
+/** Values of columns: their conversion for the driver, and SQL that converts or combines them. */
+export interface ValueSql {
   /** Converts a checked property value, never null, to a driver value; undefined if they are equal. */
   encoder(column: Column): ((value: unknown) => unknown) | undefined
   /**
@@ -257,29 +197,34 @@ export interface Dialect {
    * equal.
    */
   decoder(column: Column): Code<unknown> | undefined
+  /** Converts values of the application's own queries, whose types the driver does not know. */
+  readonly toDriver: (value: unknown) => unknown
+  /** SQL after a value without context that gives it the column's type. */
+  typed(column: Column): string
+  /** SQL around a selected column; undefined if the driver returns its values unchanged. */
+  returned(column: Column): SqlWrapper | undefined
+  /** SQL that converts a column to text; undefined if it is text. */
+  textOf(column: Column): SqlWrapper | undefined
+  /** SQL that converts a UUID column to text with the same order; undefined if UUIDs are stored as text. */
+  readonly uuidText?: SqlWrapper
   /**
    * SQL over the column `{c}` that compares and sorts as its values do, for a column whose values may be stored in several
    * forms. Indexes contain it. Default: the column.
    */
   comparable?(column: Column): string | undefined
-  /** SQL around a selected column; undefined if the driver returns its values unchanged. */
-  returned(column: Column): SqlWrapper | undefined
-  /** SQL that converts a UUID column to text with the same order; undefined if UUIDs are stored as text. */
-  readonly uuidText?: SqlWrapper
-  /** SQL that converts a column to text; undefined if it is text. */
-  textOf(column: Column): SqlWrapper | undefined
-  /**
-   * SQL of the first local day of a timestamp's unit as text, `2026-11-16`. For hours, the local hour with its offset,
-   * `2026-11-16T10:00:00+01:00`.
-   */
-  timeGroup(group: TimeGroup): string
-  /** SQL around the local hour of `timeGroup` that returns the timestamp of its beginning. */
-  readonly timestampOfHour: SqlWrapper
+  /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
+  lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
+  /** Whether SQL can add a number to the stored value. Default: true for all numeric columns. */
+  canAdd?(column: Column): boolean
   /**
    * The sum or average of a numeric column, exact for exact numbers. `isLarge` is true after a sum has failed with
    * `overflow`.
    */
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
+}
+
+/** Comparisons and search of texts. */
+export interface TextSql {
   /** SQL around a text for comparisons that ignore case. */
   readonly fold: readonly [before: string, after: string]
   /** Converts a value for comparisons that ignore case. */
@@ -288,27 +233,102 @@ export interface Dialect {
    * Tests of a column `{c}` for a literal text `{v}`, for engines whose pattern matching is slow for long patterns.
    * Undefined for other engines.
    */
-  readonly textHas?: { readonly contains: string; readonly endsWith: string }
+  readonly has?: { readonly contains: string; readonly endsWith: string }
   /** Full-text search. */
   readonly search: SearchSql
-  /** Whether indexes can set the position of nulls, and whether trigram indexes exist or can be created. */
-  readonly indexes: { readonly nulls: boolean; readonly trigrams: boolean }
-  /** Encodes a list as one value for `listTest`; `undefined` if the column's values cannot be encoded. */
-  encodeList(column: Column, values: readonly unknown[]): unknown
+}
+
+/** Lists of values: as one value of a statement, and in columns. */
+export interface ListSql {
+  /** A query for the texts of a JSON list, which is the value at this position. */
+  readonly texts: (position: number) => string
+  /** A query for the entries of a JSON list, which is the value at this position, as JSON in the column `value`. */
+  readonly items: (position: number) => string
+  /** Encodes a list as one value for `test`; `undefined` if the column's values cannot be encoded. */
+  encode(column: Column, values: readonly unknown[]): unknown
+  /** SQL around the placeholder of an encoded list, after the column's name. */
+  readonly test: readonly [before: string, after: string]
+  /** A test of a list column `{c}` for an item, whose JSON text is `{v}`. */
+  readonly has: string
+}
+
+/** JSON: the JSON of rows, and values within JSON columns. */
+export interface JsonDialect {
+  /** Creates the writer of JSON SQL. */
+  createWriter(dialect: Dialect): JsonSql
+  readonly row: RowJson
+  /** SQL around a subquery that returns JSON, so that the outer expression treats it as JSON. */
+  readonly ofSubquery: readonly [before: string, after: string]
+  /** SQL around a double in JSON, if the engine would not write all its digits. */
+  readonly ofDouble?: readonly [before: string, after: string]
+  /** The text of an infinite number in JSON; `undefined` if such a statement fails. */
+  readonly infinity: string | undefined
+  /** The path within JSON in the form of the engine. Several paths if a name may be a key or an index of a list. */
+  paths(names: readonly string[]): readonly unknown[]
+  /** SQL of the value at a path `{p}` within the column `{c}`; null if it has another type. */
+  readonly at: Readonly<Record<'number' | 'text' | 'boolean' | 'any', string>>
+  /** Converts the operand of a comparison with a value within JSON. */
+  operand(value: unknown): unknown
+}
+
+/** Time: timestamps of hand-written statements, and the groups of aggregates. */
+export interface TimeSql {
+  /** SQL of the current time of the database's machine in milliseconds since 1970, also within a transaction. */
+  readonly clock: string
+  /**
+   * The database's time when the statement runs, in the stored form of timestamps.
+   *
+   * @param ms SQL of milliseconds to add
+   */
+  now(ms: string): string
+  /** Converts a timestamp to milliseconds since 1970. */
+  millis(timestamp: string): string
+  /**
+   * SQL of the first local day of a timestamp's unit as text, `2026-11-16`. For hours, the local hour with its offset,
+   * `2026-11-16T10:00:00+01:00`.
+   */
+  group(group: TimeGroup): string
+  /** SQL around the local hour of `group` that returns the timestamp of its beginning. */
+  readonly timestampOfHour: SqlWrapper
+}
+
+/** Inserts of many rows. */
+export interface BulkSql {
+  /** Undefined if many rows are inserted with one list of all values. */
+  readonly lists?: InsertLists
+  /** Undefined if the database has no such command. */
+  readonly copy?: InsertCopy | undefined
+  /** For statements with a placeholder for each value of several rows. */
+  readonly rows: BulkRows
   /**
    * A query that advances the generated keys beyond the explicit keys in `stored`. Names are quoted. Undefined if the
    * database does so itself.
    */
   readonly passKeys?: (table: string, key: string) => string
+}
+
+/** How many rows a statement inserts that has a placeholder for each value. */
+export interface BulkRows {
+  /** The maximum number of rows. */
+  readonly maxRows: number
+  /** The maximum number of placeholders, unless one row has more. */
+  readonly maxValues: number
+  /** Whether rows that do not fill a statement are inserted one by one, because each number of rows is another statement. */
+  readonly writesRestSingly: boolean
+  /** The maximum number of rows that are checked before the database gets them. */
+  readonly chunkSize: number
+}
+
+/** Tables: their changes, their catalogue, and queries about them. */
+export interface TableSql {
+  readonly changes: TableChanges
   /**
-   * SQL after a select that locks its rows until the transaction ends. Empty if a transaction locks the complete
-   * database.
+   * Runs migrations to determine the schema after them; `undefined` if a file next to the migrations stores that
+   * schema.
    */
-  readonly lock: string
-  /** As `lock`, but skips rows that other transactions have locked. */
-  readonly lockFree: string
-  /** SQL of timestamps. */
-  readonly timestamps: TimestampSql
+  readonly replay: Replay | undefined
+  /** A query for a table by its name, the first value. It waits for no lock. */
+  readonly named: string
   /**
    * A query for the unique indexes of a table, as rows of name and columns (`a,b`). Undefined if errors contain the
    * name of the index.
@@ -319,36 +339,48 @@ export interface Dialect {
    * no limit.
    */
   readonly maxCascadeDepth?: number
-  /** Whether only one transaction can write at a time, so that every isolation level is serializable. */
-  readonly hasOneWriter: boolean
-  /** A test of a list column `{c}` for an item, whose JSON text is `{v}`. */
-  readonly listHas: string
-  /** The path within JSON in the form of the engine. Several paths if a name may be a key or an index of a list. */
-  jsonPaths(names: readonly string[]): readonly unknown[]
-  /** SQL of the value at a path `{p}` within the column `{c}`; null if it has another type. */
-  readonly jsonAt: Readonly<Record<'number' | 'text' | 'boolean' | 'any', string>>
-  /** Converts the operand of a comparison with a value within JSON. */
-  jsonOperand(value: unknown): unknown
-  /** SQL around the placeholder of an encoded list, after the column's name. */
-  readonly listTest: readonly [before: string, after: string]
-  readonly rowJson: RowJson
-  /** A query for a table by its name, the first value. It waits for no lock. */
-  readonly tableNamed: string
   readonly scans: ScanSql
-  /** SQL around a subquery that returns JSON, so that the outer expression treats it as JSON. */
-  readonly jsonOfSubquery: readonly [before: string, after: string]
-  /** SQL around a double in JSON, if the engine would not write all its digits. */
-  readonly jsonOfDouble?: readonly [before: string, after: string]
 }
 
-/** SQL of timestamps for hand-written statements. */
-export interface TimestampSql {
+/** The form of statements. */
+export interface StatementSql {
+  /** The placeholder of the value at this position, from 1, in hand-written SQL. */
+  readonly placeholder: (position: number) => string
   /**
-   * The database's time when the statement runs, in the stored form of timestamps.
-   *
-   * @param ms SQL of milliseconds to add
+   * `suffix` follows the placeholder of a limit. `none` replaces the limit before an offset. `sum` is around the
+   * placeholder of a limit that is added to another number.
    */
-  now(ms: string): string
-  /** Converts a timestamp to milliseconds since 1970. */
-  millis(timestamp: string): string
+  readonly limit: { readonly suffix: string; readonly none: string; readonly sum: SqlWrapper }
+  /**
+   * SQL after a select that locks its rows until the transaction ends. Empty if a transaction locks the complete
+   * database.
+   */
+  readonly lock: string
+  /** As `lock`, but skips rows that other transactions have locked. */
+  readonly lockFree: string
+  /** The maximum number of tables that a statement joins to read owners of rows, and the kind of join. */
+  readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
+  /**
+   * Whether related rows are found faster by a list of keys than by a lookup for each row, if a statement reads all
+   * rows.
+   */
+  readonly listsKeys: boolean
+  /** Whether a single related key is found faster by `=` than by a list. */
+  readonly prefersSingleKeys: boolean
+}
+
+export interface Dialect {
+  /** The name in the file names of migrations: `add-price.postgres.sql`. Engines with the same SQL share it. */
+  readonly name: string
+  readonly product: DatabaseProduct
+  readonly can: DialectAbilities
+  readonly types: TypeSql
+  readonly values: ValueSql
+  readonly text: TextSql
+  readonly lists: ListSql
+  readonly json: JsonDialect
+  readonly time: TimeSql
+  readonly bulk: BulkSql
+  readonly tables: TableSql
+  readonly statements: StatementSql
 }

@@ -5,7 +5,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import type { Row } from './engine.js'
+import type { Row } from './runner.js'
 
 export interface HeartbeatOptions {
   /** Run one after the other at each beat, each in its own transaction. */

@@ -1,8 +1,8 @@
 /** Reads the text of SQL scripts as far as changes of the schema need it: where statements end, and which comments begin a line. */
-import type { Dialect } from './dialect.js'
+import type { DialectAbilities } from './dialect.js'
 
 /** How scripts of different databases differ. */
-export type ScriptSyntax = Pick<Dialect, 'nestsComments'>
+export type ScriptSyntax = Pick<DialectAbilities, 'nestedComments'>
 
 /** `create index a …; -- b` → `['create index a …']`: a part that contains only comments is left out. */
 export function splitStatements(script: string, syntax: ScriptSyntax): string[] {
@@ -118,13 +118,13 @@ function skip(script: string, position: number, syntax: ScriptSyntax): number {
   return position + 1
 }
 
-function skipComment(script: string, position: number, { nestsComments }: ScriptSyntax): number {
+function skipComment(script: string, position: number, { nestedComments }: ScriptSyntax): number {
   let depth = 0
   const delimiters = /\/\*|\*\//g
   delimiters.lastIndex = position
   for (let mark = delimiters.exec(script); mark !== null; mark = delimiters.exec(script)) {
     if (mark[0] === '*/') depth--
-    else if (depth === 0 || nestsComments) depth++
+    else if (depth === 0 || nestedComments) depth++
     if (depth === 0) return delimiters.lastIndex
   }
   return script.length

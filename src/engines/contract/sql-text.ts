@@ -1,6 +1,4 @@
 /** SQL text that is composed of pieces: names, literals, and slots for values. */
-import { quote } from './ddl.js'
-import type { SqlWrapper } from './dialect.js'
 
 declare const mark: unique symbol
 
@@ -17,6 +15,13 @@ export type Sql = string & { readonly [mark]: true }
 
 /** Delimits slots. No SQL statement contains it. */
 const edge = '\0'
+
+/** SQL before and after a piece. */
+export type SqlWrapper = readonly [before: string, after: string]
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
 
 /** Joins pieces. `undefined` adds nothing. */
 export function sql(texts: TemplateStringsArray, ...pieces: readonly (Sql | undefined)[]): Sql {

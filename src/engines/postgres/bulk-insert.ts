@@ -3,7 +3,7 @@
  * Sources: PostgreSQL, COPY, Text Format; Frontend/Backend Protocol, COPY Operations.
  */
 
-import type { InsertLists, InsertCopy } from '../contract/engine.js'
+import type { InsertLists, InsertCopy } from '../contract/dialect.js'
 import type { Wire } from './driver.js'
 
 /**

@@ -9,7 +9,7 @@ import type {
   ActualIndex,
   Catalogue,
 } from '../contract/table-schema.js'
-import { readTimestamp } from './dialect.js'
+import { readTimestamp } from './timestamps.js'
 
 /** The tables with locks that block reads, and the processes that hold these locks. Source: PostgreSQL, pg_locks. */
 const holdersSql = `select c.relname, l.pid, coalesce(a.application_name, '') from pg_locks l

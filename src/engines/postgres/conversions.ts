@@ -4,7 +4,7 @@
  */
 import type { ValueClass } from '../contract/conversions.js'
 import type { TypeChange, TypeChangeSql } from '../contract/dialect.js'
-import { quote } from '../contract/ddl.js'
+import { quote } from '../contract/sql-text.js'
 
 const classes: Readonly<Record<string, ValueClass>> = {
   bigint: 'integer',

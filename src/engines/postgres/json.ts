@@ -4,13 +4,13 @@
  * null. Source: PostgreSQL, JSON Functions and Operators; String Functions and Operators.
  */
 import {
-  AnyJson,
   type CursorValue,
   type FieldForm,
   type JsonEnum,
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
+import { AnyJson } from '../contract/any-json.js'
 import { join, literal, raw, sql, type Sql } from '../contract/sql-text.js'
 
 const mark: Piece = { json: '"' }

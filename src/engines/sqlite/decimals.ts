@@ -9,7 +9,7 @@
  * 1.5     20, 1              1000…015    text_decimal_20_1
  * ```
  */
-import { type Dialect, toIntegerValue, type Total } from '../contract/dialect.js'
+import { type ValueSql, toIntegerValue, type Total } from '../contract/dialect.js'
 import { decimals } from './functions.js'
 import type { Digits } from '../../fields/kinds/kind.js'
 
@@ -64,7 +64,7 @@ const maxSumDigits = 60
  * SQL for sums and averages. Decimals are added exactly: if the sum may exceed an integer, groups of nine digits are
  * added up separately and combined to text that sorts like the numbers.
  */
-export const sqliteTotal: Dialect['total'] = (operation, column, isLarge = false) => {
+export const sqliteTotal: ValueSql['total'] = (operation, column, isLarge = false) => {
   const {
     storage,
     field: { entry },

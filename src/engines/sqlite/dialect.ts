@@ -1,7 +1,7 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 
 import { foldCase } from '../../core/text.js'
-import { quote } from '../contract/ddl.js'
+import { quote, type SqlWrapper } from '../contract/sql-text.js'
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import {
@@ -52,127 +52,150 @@ function omitParts(scanned: readonly string[], parts: ReadonlySet<string>): stri
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
-  title: 'SQLite',
-  nestsComments: false,
-  kysely: 'Sqlite',
-  isLocal: true,
-  toDriver,
-  placeholder: () => '?',
-  textsOf: () => 'select value from json_each(?)',
-  itemsOf: () => 'select value from json_each(?)',
-  // Values carry their own types.
-  typed: () => '',
-  // SQLite would plan each run anew for the value of a bare placeholder. It requires a limit before an offset.
-  limit: { suffix: ' + 0', none: ' limit -1' },
-  // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
-  owners: { maxTables: 30, join: 'left' },
-  hasLateral: false,
-  listsKeys: true,
-  json() {
-    return new SqliteJson(this)
+  product: { title: 'SQLite', kysely: 'Sqlite' },
+  can: {
+    lateral: false,
+    writesInWith: false,
+    previousValues: false,
+    batchedWrites: false,
+    oneTimeConditions: false,
+    nullOrderInIndexes: false,
+    trigramIndexes: false,
+    concurrentWrites: false,
+    nestedComments: false,
+    outages: false,
   },
-  // Searching the JSON for this text is cheaper than testing every value.
-  infinity: 'e+999',
-  changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
-  now: {
-    timestamp: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
-    date: "(strftime('%Y-%m-%d', 'now'))",
-    time: "(strftime('%H:%M:%S', 'now'))",
+  types: {
+    columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {
+      if (isBoolean) return 'integer_boolean'
+      if (isUuid) return 'text_uuid'
+      return storage === 'decimal' && entry.digits
+        ? decimalType(entry.digits)
+        : columnTypes[storage]
+    },
+    // `autoincrement` never reuses the id of a deleted row.
+    incrementColumn: (name) =>
+      `${name} integer primary key autoincrement constraint ${keyLimitName} check (${name} <= ${Number.MAX_SAFE_INTEGER})`,
+    now: {
+      timestamp: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+      date: "(strftime('%Y-%m-%d', 'now'))",
+      time: "(strftime('%H:%M:%S', 'now'))",
+    },
+    classOf: sqliteClassOf,
   },
-  clock: "(julianday('now') - 2440587.5) * 86400000",
-  // `length` counts the characters of text and the bytes of a blob.
-  lengthOf: () => 'length({c})',
-  replay: { url: 'sqlite::memory:', dump: dumpTables },
-  columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {
-    if (isBoolean) return 'integer_boolean'
-    if (isUuid) return 'text_uuid'
-    return storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage]
+  values: {
+    encoder: ({ isBoolean, storage, field: { entry } }) => {
+      if (isBoolean) return (value) => (value === true ? 1 : 0)
+      if (storage === 'wide') return (value) => BigInt(value as string)
+      return storage === 'decimal' && entry.digits ? decimalEncoder(entry.digits) : undefined
+    },
+    decoder: ({ isBoolean, storage, field: { entry } }) => {
+      if (isBoolean) return 'v === 1'
+      const scale = entry.digits?.scale ?? 0
+      if (storage === 'decimal') return (value) => decimals.toText(value, scale)
+      if (storage === 'timestamp') return readStoredTimestamp
+      // Some drivers return Uint8Arrays.
+      return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
+    },
+    toDriver,
+    // Values carry their own types.
+    typed: () => '',
+    returned,
+    textOf: ({ storage, field: { entry } }) => {
+      if (storage === 'wide') return asText
+      if (storage !== 'decimal') return undefined
+      return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
+    },
+    comparable: ({ storage }) => (storage === 'timestamp' ? storedTimestamp : undefined),
+    // `length` counts the characters of text and the bytes of a blob.
+    lengthOf: () => 'length({c})',
+    canAdd: ({ storage, field: { entry } }) =>
+      storage !== 'decimal' || (entry.digits !== undefined && !isStoredAsText(entry.digits)),
+    total: sqliteTotal,
   },
-  classOf: sqliteClassOf,
-  // `autoincrement` never reuses the id of a deleted row.
-  incrementColumn: (name) =>
-    `${name} integer primary key autoincrement constraint ${keyLimitName} check (${name} <= ${Number.MAX_SAFE_INTEGER})`,
-  encoder: ({ isBoolean, storage, field: { entry } }) => {
-    if (isBoolean) return (value) => (value === true ? 1 : 0)
-    if (storage === 'wide') return (value) => BigInt(value as string)
-    return storage === 'decimal' && entry.digits ? decimalEncoder(entry.digits) : undefined
+  text: {
+    fold: ['filigree_fold(', ')'],
+    foldValue: foldCase,
+    // Not LIKE: it backtracks for each position where the pattern may match, and cannot be interrupted.
+    has: {
+      contains: 'instr({c}, {v}) > 0',
+      endsWith: "({v} = '' or substr({c}, -length({v})) = {v})",
+    },
+    search: sqliteSearch,
   },
-  decoder: ({ isBoolean, storage, field: { entry } }) => {
-    if (isBoolean) return 'v === 1'
-    const scale = entry.digits?.scale ?? 0
-    if (storage === 'decimal') return (value) => decimals.toText(value, scale)
-    if (storage === 'timestamp') return readStoredTimestamp
-    // Some drivers return Uint8Arrays.
-    return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
+  lists: {
+    texts: () => 'select value from json_each(?)',
+    items: () => 'select value from json_each(?)',
+    // Fractions would be converted twice, and JSON has no bytes.
+    encode: ({ storage }: Column, values) =>
+      unlistedStorages.has(storage) ? undefined : JSON.stringify(values),
+    test: ['in (select value from json_each(', '))'],
+    has: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   },
-  comparable: ({ storage }) => (storage === 'timestamp' ? storedTimestamp : undefined),
-  returned: ({ storage, field: { entry } }) => {
-    const isLong = entry.digits !== undefined && exceedsNumberPrecision(entry.digits)
-    return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
+  json: {
+    createWriter: (dialect) => new SqliteJson(dialect),
+    row: {
+      list: 'json_array',
+      all: ['json_group_array(', ')'],
+      value: (column) =>
+        column.storage === 'bytes' ? ['filigree_base64(', ')'] : returned(column),
+    },
+    // From SQLite 3.54 on, the outer query sees the JSON of a subquery as text. `json` converts it on every version.
+    ofSubquery: ['json(', ')'],
+    // Searching the JSON for this text is cheaper than testing every value.
+    infinity: 'e+999',
+    paths: (names) => {
+      const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
+      const keys = write((name) => `."${name}"`)
+      const paths = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
+      return keys === paths ? [keys] : [keys, paths]
+    },
+    at: {
+      number:
+        "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
+      text: "case when json_type({c}, {p}) = 'text' then json_extract({c}, {p}) end",
+      boolean: "case when json_type({c}, {p}) in ('true', 'false') then json_extract({c}, {p}) end",
+      any: "nullif(json_type({c}, {p}), 'null')",
+    },
+    operand: (value) => (typeof value === 'boolean' ? Number(value) : value),
   },
-  canAdd: ({ storage, field: { entry } }) =>
-    storage !== 'decimal' || (entry.digits !== undefined && !isStoredAsText(entry.digits)),
-  textOf: ({ storage, field: { entry } }) => {
-    if (storage === 'wide') return asText
-    if (storage !== 'decimal') return undefined
-    return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
-  },
-  timeGroup: sqliteTimeGroup,
-  // The offset from UTC may have seconds, which `datetime` accepts as a modifier only.
-  timestampOfHour: [
-    "(select datetime(substr(h, 1, 19), iif(substr(h, 20, 1) = '-', '+', '-') || substr(h, 21)) from (select ",
-    ' as h))',
-  ],
-  total: sqliteTotal,
-  fold: ['filigree_fold(', ')'],
-  foldValue: foldCase,
-  // Not LIKE: it backtracks for each position where the pattern may match, and cannot be interrupted.
-  textHas: {
-    contains: 'instr({c}, {v}) > 0',
-    endsWith: "({v} = '' or substr({c}, -length({v})) = {v})",
-  },
-  search: sqliteSearch,
-  indexes: { nulls: false, trigrams: false },
-  // Fractions would be converted twice, and JSON has no bytes.
-  encodeList: ({ storage }: Column, values) =>
-    unlistedStorages.has(storage) ? undefined : JSON.stringify(values),
-  lock: '',
-  lockFree: '',
-  timestamps: {
+  time: {
+    clock: "(julianday('now') - 2440587.5) * 86400000",
     now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
     millis: (timestamp) => `cast(round(unixepoch(${timestamp}, 'subsec') * 1000) as integer)`,
+    group: sqliteTimeGroup,
+    // The offset from UTC may have seconds, which `datetime` accepts as a modifier only.
+    timestampOfHour: [
+      "(select datetime(substr(h, 1, 19), iif(substr(h, 20, 1) = '-', '+', '-') || substr(h, 21)) from (select ",
+      ' as h))',
+    ],
   },
-  uniqueIndexes: (table) =>
-    `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))
+  bulk: {
+    // Some rows in one statement cost half as much as single ones. More rows do not cost less.
+    rows: { maxRows: 16, maxValues: 256, writesRestSingly: true, chunkSize: 1000 },
+  },
+  tables: {
+    changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
+    replay: { url: 'sqlite::memory:', dump: dumpTables },
+    named: "select 1 from sqlite_schema where type = 'table' and name = ?",
+    uniqueIndexes: (table) =>
+      `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))
     from pragma_index_list('${table.replaceAll("'", "''")}') l where "unique"`,
-  // SQLite runs each cascade as a trigger inside the one before it, and stops at SQLITE_MAX_TRIGGER_DEPTH: 1000.
-  maxCascadeDepth: 900,
-  hasOneWriter: true,
-  listHas: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
-  jsonPaths: (names) => {
-    const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
-    const keys = write((name) => `."${name}"`)
-    const paths = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
-    return keys === paths ? [keys] : [keys, paths]
+    // SQLite runs each cascade as a trigger inside the one before it, and stops at SQLITE_MAX_TRIGGER_DEPTH: 1000.
+    maxCascadeDepth: 900,
+    scans: sqliteScans,
   },
-  jsonAt: {
-    number: "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
-    text: "case when json_type({c}, {p}) = 'text' then json_extract({c}, {p}) end",
-    boolean: "case when json_type({c}, {p}) in ('true', 'false') then json_extract({c}, {p}) end",
-    any: "nullif(json_type({c}, {p}), 'null')",
+  statements: {
+    placeholder: () => '?',
+    // SQLite would plan each run anew for the value of a bare placeholder. It requires a limit before an offset.
+    limit: { suffix: ' + 0', none: ' limit -1', sum: ['', ' + 0'] },
+    lock: '',
+    lockFree: '',
+    // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
+    owners: { maxTables: 30, join: 'left' },
+    listsKeys: true,
+    prefersSingleKeys: true,
   },
-  jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
-  listTest: ['in (select value from json_each(', '))'],
-  tableNamed: "select 1 from sqlite_schema where type = 'table' and name = ?",
-  scans: sqliteScans,
-  rowJson: {
-    list: 'json_array',
-    all: ['json_group_array(', ')'],
-    value: (column) =>
-      column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.returned(column),
-  },
-  // From SQLite 3.54 on, the outer query sees the JSON of a subquery as text. `json` converts it on every version.
-  jsonOfSubquery: ['json(', ')'],
 }
 
 export interface SqliteTraits {
@@ -187,18 +210,26 @@ export function createSqliteDialect({
   keepsSubqueryJson,
   writesExactDoubles: writesDoubles,
 }: SqliteTraits): Dialect {
-  const { rowJson } = sqliteDialect
+  const { json } = sqliteDialect
   return {
     ...sqliteDialect,
-    ...(keepsSubqueryJson && { jsonOfSubquery: ['', ''] as const }),
-    ...(!writesDoubles && {
-      jsonOfDouble: exactDouble,
-      rowJson: {
-        ...rowJson,
-        value: (column) => (column.storage === 'real' ? exactDouble : rowJson.value(column)),
-      },
-    }),
+    json: {
+      ...json,
+      ...(keepsSubqueryJson && { ofSubquery: ['', ''] as const }),
+      ...(!writesDoubles && {
+        ofDouble: exactDouble,
+        row: {
+          ...json.row,
+          value: (column) => (column.storage === 'real' ? exactDouble : json.row.value(column)),
+        },
+      }),
+    },
   }
+}
+
+function returned({ storage, field: { entry } }: Column): SqlWrapper | undefined {
+  const isLong = entry.digits !== undefined && exceedsNumberPrecision(entry.digits)
+  return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
 }
 
 const asText = ['cast(', ' as text)'] as const

@@ -6,7 +6,7 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Results, ResultKind, Runner, Values } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
-import { quote } from '../contract/ddl.js'
+import { quote } from '../contract/sql-text.js'
 import { splitBeforeDroppedTables } from '../contract/sql-script.js'
 import { frameworkQuery, frameworkScript, type Statement } from '../contract/statement.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -39,7 +39,7 @@ export class DroppedParts implements Runner {
     const { sql } = statement
     if (resultKind !== 'nothing' || !/\b(?:drop|rename)\b/i.test(sql))
       return this.#runner.run(statement, values, resultKind)
-    for (const part of splitBeforeDroppedTables(sql, { nestsComments: false })) {
+    for (const part of splitBeforeDroppedTables(sql, { nestedComments: false })) {
       await this.#readDropped(part)
       await this.#runner.run({ ...statement, sql: part }, values, 'nothing')
       for (const [, name = ''] of part.matchAll(renameTo)) this.#rebuilt.add(toKey(name))

@@ -1,16 +1,15 @@
 /** Writes SQL that builds JSON in SQLite. Source: SQLite, JSON Functions. */
-import type { SqlWrapper } from '../contract/dialect.js'
+import { AnyJson } from '../contract/any-json.js'
 import type { Connection } from './connection.js'
 import { frameworkQuery } from '../contract/statement.js'
 import {
-  AnyJson,
   type CursorValue,
   type FieldForm,
   type JsonEnum,
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
-import { filled, join, literal, sql, type Sql } from '../contract/sql-text.js'
+import { filled, join, literal, sql, type Sql, type SqlWrapper } from '../contract/sql-text.js'
 import type { Column } from '../contract/table.js'
 import { storedTimestamp } from './timestamps.js'
 

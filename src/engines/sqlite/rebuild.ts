@@ -3,13 +3,8 @@
  * section 7.
  */
 import type { ActualTable, ColumnSchema, TableSchema } from '../contract/table-schema.js'
-import {
-  quote,
-  toForeignKey,
-  writeCreateTable,
-  writeDropIndex,
-  writeIndex,
-} from '../contract/ddl.js'
+import { toForeignKey, writeCreateTable, writeDropIndex, writeIndex } from '../contract/ddl.js'
+import { quote } from '../contract/sql-text.js'
 import type { Dialect } from '../contract/dialect.js'
 import { isSearchIndexName } from '../contract/table.js'
 import { convertColumn } from './conversions.js'

@@ -99,7 +99,7 @@ export class Preparation {
   textOf(row: Row | undefined): string | Unplannable {
     const text = textOfRow(row)
     if (!this.#compiler.hasFloats) return text
-    const { infinity } = this.#services.database().context.dialect
+    const { infinity } = this.#services.database().context.dialect.json
     return infinity !== undefined && mayContain(text, infinity) ? isInfinite : text
   }
 

@@ -96,7 +96,7 @@ export function readRelated(
 ): MaybePromise<Map<string, Instance[]>> {
   const { context } = source
   const { values } = reader
-  const packed = values.push(context.dialect.encodeList(relation.local, keys)) - 1
+  const packed = values.push(context.dialect.lists.encode(relation.local, keys)) - 1
   if (
     relation.shards !== undefined &&
     shardCondition(relation.table, context, reader) === undefined
@@ -125,7 +125,7 @@ export function readByKey(
 ): MaybePromise<Map<string, Instance>> {
   const { context } = source
   const rows = reader.rows(target)
-  const packed = context.dialect.encodeList(target.key, keys)
+  const packed = context.dialect.lists.encode(target.key, keys)
   const byKeys = isOneOf(target.key, reader.values.push(packed) - 1)
   const { values } = reader
   const condition = boundToShard(target, context, reader, allOf<Relation>(byKeys, rows))
@@ -149,7 +149,7 @@ export function readRelationCounts(
   const { context } = source
   const { table, target, name } = relation
   const derived = { path: [{ relation, where: reader.rows(target) }], column: undefined }
-  const packed = context.dialect.encodeList(table.key, keys)
+  const packed = context.dialect.lists.encode(table.key, keys)
   const byKeys = isOneOf(table.key, reader.values.push(packed) - 1)
   const where = boundToShard(table, context, reader, byKeys)
   const plan = context.plansOf(table).get(`#${name}|${reader.key}`, () => ({

@@ -129,7 +129,7 @@ export class ResponseStore {
 
   /** A database in this process always reports changes. */
   #wasJustChecked(): boolean {
-    if (this.#state.database?.context.dialect.isLocal !== false) return true
+    if (this.#state.database?.context.dialect.can.outages !== true) return true
     return performance.now() - this.#lastCheckAt < checkValidMs
   }
 

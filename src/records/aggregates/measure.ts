@@ -46,10 +46,10 @@ export function timeMeasure(
 ): Measure {
   const isDate = column.storage === 'date'
   // The offset of a zone names the column often, so a column that is converted is converted once.
-  const isConverted = dialect.comparable?.(column) !== undefined
+  const isConverted = dialect.values.comparable?.(column) !== undefined
   const name = isConverted ? 'filigree_at' : '{c}'
   const offset = writeOffset(zone, (timestamp) => `${name} < '${timestamp}'`)
-  const group = dialect.timeGroup({ unit, column: name, isDate, offset })
+  const group = dialect.time.group({ unit, column: name, isDate, offset })
   const template = isConverted ? `(select ${group} from (select {c} as filigree_at))` : group
   return {
     name: column.property,
@@ -58,7 +58,7 @@ export function timeMeasure(
     template,
     isText: false,
     // In autumn an hour occurs twice with the same text, so the timestamp orders the groups.
-    ...(unit === 'hour' && { order: dialect.timestampOfHour.join(template) }),
+    ...(unit === 'hour' && { order: dialect.time.timestampOfHour.join(template) }),
     decode: String,
     encode: (_, path) => {
       throw invalid(path, 'type', 'cannot be compared')
@@ -75,7 +75,7 @@ export function functionMeasure(
 ): Measure {
   if (operation === 'min' || operation === 'max')
     return fieldMeasure(operation, table, column, context)
-  const total = context.dialect.total(operation, column, isLarge)
+  const total = context.dialect.values.total(operation, column, isLarge)
   const { decode } = column.field.entry
   const decodeField = decode ?? ((value: unknown): unknown => value)
   return {
@@ -98,14 +98,14 @@ function fieldMeasure(
 ): Measure {
   const { dialect } = context
   const index = table.columns.indexOf(column)
-  const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
+  const read = toFunction<unknown>(dialect.values.decoder(column) ?? 'v')
   const { decode, label } = column.field.entry
   return {
     name: operation === '' ? column.property : nameOf(operation, column),
     column,
     key: `${operation}${index}`,
     ...(operation !== '' && {
-      template: `${operation}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
+      template: `${operation}(${column.isUuid ? (dialect.values.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
     }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {

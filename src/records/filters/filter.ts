@@ -206,7 +206,7 @@ export class FilterReader implements OperandFilter {
     if (this.isClient && ++this.#patterns > maxPatterns)
       throw invalid(path, 'maxItems', `is one search too many: at most ${maxPatterns} are allowed`)
     this.key += 'search;'
-    const slot = this.values.push(this.#context.dialect.search.operand(terms)) - 1
+    const slot = this.values.push(this.#context.dialect.text.search.operand(terms)) - 1
     return { kind: 'search', table, search, slot }
   }
 

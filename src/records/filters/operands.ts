@@ -122,7 +122,7 @@ export class ColumnOperand extends FilterOperand {
   testList(encoded: readonly unknown[], orNull: boolean, path: string): Condition {
     const { codec, filter } = this
     const { column, index } = codec
-    const packed = filter.dialect.encodeList(column, encoded)
+    const packed = filter.dialect.lists.encode(column, encoded)
     const values = packed === undefined ? pad(encoded) : [packed]
     if (filter.values.length + values.length > maxValues)
       throw invalid(
@@ -153,7 +153,7 @@ export class JsonOperand extends FilterOperand {
     super(codec, filter)
     const checkedNames = readPath(names, path)
     if (filter.isClient) checkVisiblePath(codec.column.field, checkedNames, path)
-    this.#slots = filter.dialect.jsonPaths(checkedNames).map((one) => filter.values.push(one) - 1)
+    this.#slots = filter.dialect.json.paths(checkedNames).map((one) => filter.values.push(one) - 1)
   }
 
   encode(value: unknown, path: string, operator: Operator): JsonOperandValue {
@@ -161,7 +161,7 @@ export class JsonOperand extends FilterOperand {
     const isEquality = operator === 'eq' || operator === 'ne' || operator === 'in'
     if (type === undefined || (type === 'boolean' && !isEquality))
       throw invalid(path, 'type', 'must be a number or a text, or true or false with eq or ne')
-    return { type, value: this.filter.dialect.jsonOperand(value) }
+    return { type, value: this.filter.dialect.json.operand(value) }
   }
 
   compare(operator: Operator, encoded: unknown): Condition {

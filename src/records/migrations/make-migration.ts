@@ -93,20 +93,20 @@ export async function makeMigration(
   const applied: string[] = []
   const warnings: string[] = []
   for (const { dialect, differences, forgotten, isAdopted } of steps) {
-    if (isAdopted && dialect.replay !== undefined) {
+    if (isAdopted && dialect.tables.replay !== undefined) {
       const before = `${toStamp(making.now - 1000)}_as-it-was`
-      const tables = await dialect.replay.dump(database.context.engine)
+      const tables = await dialect.tables.replay.dump(database.context.engine)
       const text = `-- The tables of the database before its first migration.\n${tables}`
       files.push(await writeMigrationFile(folder, before, dialect.name, text))
       applied.push(...(await markAsApplied(making)))
     }
     const written = writeMigration(differences, forgotten, dialect)
     files.push(await writeMigrationFile(folder, migrationName, dialect.name, written.text))
-    warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
+    warnings.push(...written.warnings.map((warning) => `${dialect.product.title}: ${warning}`))
   }
   files.unshift(...(await fillFirst(folder, migrationName, steps)))
   for (const { dialect, schemas, base } of steps) {
-    if (dialect.replay !== undefined) continue
+    if (dialect.tables.replay !== undefined) continue
     const after =
       base === undefined ? toCatalogue(schemas) : schemaAfter(base, schemas, migrationName, dialect)
     await writeSnapshot(folder, dialect.name, after)
@@ -193,7 +193,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
     snapshot ??
     (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
   if (base === undefined) throw withoutSnapshot(dialect)
-  const isExact = snapshot !== undefined && dialect.replay === undefined
+  const isExact = snapshot !== undefined && dialect.tables.replay === undefined
   const differences = findDifferences(schemas, base, dialect, { isExact })
   checkPossible(differences)
   const names = new Set(schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames]))
@@ -237,7 +237,7 @@ function repairManualChanges(
   { database, actual }: Making,
   steps: readonly MigrationStep[],
 ): MigrationStep[] {
-  if (database.context.dialect.replay !== undefined) {
+  if (database.context.dialect.tables.replay !== undefined) {
     const messages = actual.map(({ message }) => message).join(' ')
     throw migrationError(
       'MIGRATION_FAILED',

@@ -50,13 +50,13 @@ function replayError(name: string, cause: EngineError): Error {
 /** @returns `undefined` if there are migrations but no file with their schema */
 export async function readBase(folder: string, dialect: Dialect): Promise<Catalogue | undefined> {
   const { files } = await readMigrations(folder, dialect.name)
-  if (dialect.replay !== undefined) return replayMigrations(files, dialect.replay)
+  if (dialect.tables.replay !== undefined) return replayMigrations(files, dialect.tables.replay)
   const snapshot = await readSnapshot(folder, dialect.name)
   if (snapshot === undefined) return files.length === 0 ? new Map() : undefined
   return withoutDropped(snapshot, files, dialect)
 }
 
-export function withoutSnapshot({ name, title }: Dialect): Error {
+export function withoutSnapshot({ name, product: { title } }: Dialect): Error {
   return migrationError(
     'MIGRATION_FAILED',
     `There are migrations for ${title}, but schema.${name}.json, which holds the schema after them, is missing.`,
@@ -78,7 +78,7 @@ export async function findUncovered(
   const { files, engines: withFiles } = await readMigrations(folder, engine)
   const isWritten = engines?.includes(engine) ?? true
   if (withFiles.size === 0 || (isWritten && files.length > 0)) return undefined
-  const title = dialects.find(({ name }) => name === engine)?.title ?? engine
+  const title = dialects.find(({ name }) => name === engine)?.product.title ?? engine
   const list = JSON.stringify([...(engines ?? []), engine]).replaceAll(',', ', ')
   return {
     what:

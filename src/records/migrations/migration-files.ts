@@ -93,7 +93,7 @@ async function readMigration(
   const file = toFileName(name, engine)
   const read = await readFile(join(folder, file), 'utf8')
   const text = removeByteOrderMark(read).replaceAll('\r\n', '\n')
-  const syntax = dialects.find((one) => one.name === engine) ?? { nestsComments: true }
+  const syntax = dialects.find((one) => one.name === engine)?.can ?? { nestedComments: true }
   const comments = readLineComments(text, syntax)
   const mark = findMark(comments, file)
   return {

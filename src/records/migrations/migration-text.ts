@@ -3,11 +3,11 @@
 import type { Dialect } from '../../engines/contract/dialect.js'
 import {
   fillsOnly,
-  quote,
   writeAddCheck,
   writeAddColumn,
   writeDropDefault,
 } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import { toNotNullName } from '../model/generated-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
@@ -50,7 +50,7 @@ function toOnlineSteps(
   }
   const plain = { now: [...sql, ...deferred], deferred: [], undo }
   const isRename = kind === 'renamed table' || kind === 'renamed column'
-  if ((dialect.changes.kind === 'anew' && !isRename) || newTables.has(table)) return plain
+  if ((dialect.tables.changes.kind === 'anew' && !isRename) || newTables.has(table)) return plain
   switch (kind) {
     case 'missing index':
       return indexSteps(difference)

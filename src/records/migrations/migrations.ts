@@ -49,13 +49,15 @@ export async function checkMigrations(
     if (base === undefined) throw withoutSnapshot(dialect)
     // The time only matters for values that existing rows are given.
     const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
-      isExact: dialect.replay === undefined,
+      isExact: dialect.tables.replay === undefined,
     })
     const messages = differences
       .filter((one) => needsMigration([one]))
       .map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
-    found.push(...[...messages, ...lacking].map((message) => `${dialect.title}: ${message}`))
+    found.push(
+      ...[...messages, ...lacking].map((message) => `${dialect.product.title}: ${message}`),
+    )
   }
   return found
 }
@@ -204,7 +206,7 @@ export async function migrationStatus(
 
 /** `create index concurrently` waits for all writers, but blocks none, so it may wait longer than the lock timeout. */
 function waitsWithoutBlocking(statement: string, dialect: Dialect): boolean {
-  return /\bconcurrently\b/i.test(readBareCode(statement, dialect))
+  return /\bconcurrently\b/i.test(readBareCode(statement, dialect.can))
 }
 
 async function run(
@@ -215,10 +217,10 @@ async function run(
 ): Promise<void> {
   const { dialect, engine } = database.context
   if (!inTransaction && !engine.changesPiecemeal) {
-    const message = `Migration ${name} asks to run without a transaction, but on ${dialect.title} migrations always run in one.`
+    const message = `Migration ${name} asks to run without a transaction, but on ${dialect.product.title} migrations always run in one.`
     throw migrationError('MIGRATION_FAILED', message, 'Remove its first line.')
   }
-  const parts = inTransaction ? [sql] : splitStatements(sql, dialect)
+  const parts = inTransaction ? [sql] : splitStatements(sql, dialect.can)
   for (const [index, part] of parts.entries()) {
     try {
       await transaction.run(
@@ -319,7 +321,7 @@ export async function recordMigration(
   { name, hash }: Pick<MigrationFile, 'name' | 'hash'>,
   now: number,
 ): Promise<void> {
-  const placeholders = [1, 2, 3].map(dialect.placeholder).join(', ')
+  const placeholders = [1, 2, 3].map(dialect.statements.placeholder).join(', ')
   const sql = `insert into filigree_migration (name, hash, applied_at) values (${placeholders})`
   await runner.run(
     frameworkChange('insert', sql, { tables: migrationTables }),
@@ -333,6 +335,6 @@ async function forgetMigration(
   runner: Runner,
   name: string,
 ): Promise<void> {
-  const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
+  const sql = `delete from filigree_migration where name = ${dialect.statements.placeholder(1)}`
   await runner.run(frameworkChange('delete', sql, { tables: migrationTables }), [name], 'all')
 }

@@ -208,7 +208,7 @@ export function withoutDropped(
   const statementsSince = (leftBy: string): string =>
     files
       .filter(({ name }) => name >= leftBy)
-      .map(({ up }) => removeComments(up, dialect))
+      .map(({ up }) => removeComments(up, dialect.can))
       .join('\n')
   const isDropped = (leftBy: string | undefined, pattern: string): boolean =>
     leftBy !== undefined && new RegExp(pattern, 'i').test(statementsSince(leftBy))

@@ -169,14 +169,15 @@ function toStoredForm(column: Column): ((value: unknown) => unknown) | undefined
 }
 
 function createCodec(column: Column, index: number, dialect: Dialect): ColumnCodec {
-  const encodeValue = dialect.encoder(column)
+  const encodeValue = dialect.values.encoder(column)
   const { entry } = column.field
   const accepts = testOf(entry)
   const encode = chooseEncoder(column)
   return Object.freeze({
     column,
     index,
-    canStore: dialect.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : canStoreAll,
+    canStore:
+      dialect.values.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : canStoreAll,
     accepts: column.storage === 'json' ? () => true : accepts,
     decode: (value: unknown) => decodeValue(column, dialect, value),
     encode:
@@ -200,7 +201,7 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
 function decodeValue(column: Column, dialect: Dialect, value: unknown): unknown {
   const { field, storage } = column
   if (storage === 'json') return fromStoredJson(field, value)
-  const decoder = dialect.decoder(column)
+  const decoder = dialect.values.decoder(column)
   const decoded = decoder === undefined ? value : toFunction(decoder)(value)
   const { decode } = field.entry
   return decode === undefined ? decoded : decode(decoded)
@@ -251,7 +252,7 @@ function readExpression(
   constant: (value: unknown) => string,
 ): string {
   if (column.storage === 'json') return `readJson(${constant(column.field)}, v)`
-  const decoder = dialect.decoder(column) ?? 'v'
+  const decoder = dialect.values.decoder(column) ?? 'v'
   const value = typeof decoder === 'string' ? decoder : `${constant(decoder)}(v)`
   const { decode } = column.field.entry
   return decode === undefined ? value : `${constant(decode)}(${value})`

@@ -208,7 +208,10 @@ export class RowLookup {
     const linkedIds: Id[] = []
     const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
-      const some = context.dialect.encodeList(target.key, keys.slice(from, from + maxKeysPerQuery))
+      const some = context.dialect.lists.encode(
+        target.key,
+        keys.slice(from, from + maxKeysPerQuery),
+      )
       for (const [, ...row] of await source.runner().run(statement, [encodedKey, some], 'rows'))
         linkedIds.push((codec.readRow(row) as Instance)[target.key.property] as Id)
     }

@@ -6,7 +6,8 @@ import type {
   CheckSchema,
   ColumnSchema,
 } from '../../engines/contract/table-schema.js'
-import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
+import { writeAddCheck } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
@@ -185,7 +186,7 @@ function change(
   dialect: Dialect,
   inPlace: ChangeStatements,
 ): ChangeStatements & { readonly rebuilds?: boolean; readonly upgrades: boolean } {
-  const { changes } = dialect
+  const { changes } = dialect.tables
   if (changes.kind === 'in place') return { ...inPlace, upgrades: true }
   return { ...rebuildTable(schema, actual, dialect), upgrades: isOwnTable(schema, actual, true) }
 }

@@ -1,6 +1,7 @@
 /** The ways in which a database can differ from the records. */
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { quote, writeDropIndex } from '../../engines/contract/ddl.js'
+import { writeDropIndex } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import { isOwnIndexName } from '../model/generated-names.js'
 import type {
   ActualIndex,
@@ -76,8 +77,9 @@ export function rebuildTable(
   actual: ActualTable,
   dialect: Dialect,
 ): { readonly sql: string[]; readonly undo: string[]; readonly rebuilds: true } {
-  const { changes } = dialect
-  if (changes.kind !== 'anew') throw new TypeError(`${dialect.title} does not rebuild tables.`)
+  const { changes } = dialect.tables
+  if (changes.kind !== 'anew')
+    throw new TypeError(`${dialect.product.title} does not rebuild tables.`)
   const stale = [...actual.indexes].flatMap(([name, index]) =>
     isStaleIndex(schema, name, index) ? writeDropIndex({ name }) : [],
   )

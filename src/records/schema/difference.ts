@@ -11,7 +11,6 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import {
   indexCondition,
-  quote,
   toForeignKey,
   writeAddColumn,
   writeAddForeignKey,
@@ -21,6 +20,7 @@ import {
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../model/generated-names.js'
@@ -123,7 +123,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
 
 /** After all tables exist, since they may refer to each other in a circle. */
 function missingKeys(schema: TableSchema, keys: KeyChanges, dialect: Dialect): Difference[] {
-  if (dialect.changes.kind === 'anew') return []
+  if (dialect.tables.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
     ...missingKey(schema, key),
     risk: 'safe',
@@ -178,7 +178,7 @@ function staleForeignKeys(
           blocks: false,
           upgrades: true,
           risk: 'safe',
-          ...(dialect.changes.kind === 'anew'
+          ...(dialect.tables.changes.kind === 'anew'
             ? rebuildTable(schema, actual, dialect)
             : {
                 sql: [dropForeignKey(table, name)],
@@ -319,7 +319,7 @@ function staleSearches(
       blocks: false,
       upgrades: true,
       risk: 'safe',
-      sql: dialect.search.drop(name),
+      sql: dialect.text.search.drop(name),
       undo: actual.indexes.get(name)?.create ?? [],
     }))
 }
@@ -336,7 +336,7 @@ function compareNull(
   const message = looser
     ? `${where} does not allow null and should (${column.origin}).`
     : `${where} allows null and should not (${column.origin}).`
-  const { changes } = dialect
+  const { changes } = dialect.tables
   const fill =
     looser || column.fill === undefined
       ? []
@@ -372,7 +372,7 @@ function missingColumn(
   const refers = schema.foreignKeys.some((key) => key.column === column.name)
   // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
   // or whose default is an expression, and cannot drop a default that only existing rows needed.
-  const { changes } = dialect
+  const { changes } = dialect.tables
   const isOnlyFilled = fillsOnly(column)
   const isPlain = fits && !refers && !isOnlyFilled && column.preset?.startsWith('(') !== true
   const rebuilds = changes.kind === 'anew' && !isPlain
@@ -403,7 +403,7 @@ function compareForeignKeys(
   dialect: Dialect,
 ): Difference[] {
   const { name: table } = schema
-  const rebuilds = dialect.changes.kind === 'anew'
+  const rebuilds = dialect.tables.changes.kind === 'anew'
   return schema.foreignKeys.flatMap((key): Difference[] => {
     // A reference of a new column is created with the column itself, and a reference to a new key with the key.
     if (rebuilds && !actual.columns.has(key.column)) return []
@@ -482,7 +482,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
       sql: [...dropIndexesOf(name, actual, dialect), `${alter} drop column ${quote(name)}`],
     }
     if (optional) return [leftover]
-    const { changes } = dialect
+    const { changes } = dialect.tables
     const change =
       changes.kind === 'anew'
         ? rebuildTable(schema, actual, dialect)
@@ -497,7 +497,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
 
 /** An engine that rebuilds tables drops no column that has an index. */
 function dropIndexesOf(column: string, { indexes }: ActualTable, dialect: Dialect): string[] {
-  if (dialect.changes.kind !== 'anew') return []
+  if (dialect.tables.changes.kind !== 'anew') return []
   return [...indexes]
     .filter(([name, { columns }]) => columns.includes(column) && !isSearchIndexName(name))
     .map(([name]) => `drop index ${quote(name)}`)

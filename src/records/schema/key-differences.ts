@@ -11,7 +11,8 @@ import type {
   ForeignKeySchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
-import { quote, toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
+import { toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toKeyName, toIndexName } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
@@ -96,7 +97,7 @@ function toDifference(
     blocks: true,
     risk: 'by hand',
   } as const
-  const { changes } = dialect
+  const { changes } = dialect.tables
   if (changes.kind === 'anew') {
     return { ...difference, ...rebuildTable(schema, actual, dialect) }
   }

@@ -12,7 +12,7 @@ import type {
   ColumnSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
-import { quote } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */
@@ -173,7 +173,7 @@ function renameTable(
     )
     tables.set(name, { ...table, foreignKeys })
   }
-  const canAlter = dialect.changes.kind === 'in place'
+  const canAlter = dialect.tables.changes.kind === 'in place'
   const key = (a: string, b: string): string[] =>
     canAlter
       ? [`alter index if exists ${quote(toKeyName(a))} rename to ${quote(toKeyName(b))}`]
@@ -239,7 +239,7 @@ function renameParts(
   dialect: Dialect,
 ): Parts {
   const alter = `alter table ${quote(schema.name)}`
-  const canAlter = dialect.changes.kind === 'in place'
+  const canAlter = dialect.tables.changes.kind === 'in place'
   const sql: string[] = []
   const undo: string[] = []
   const recreate: string[] = []

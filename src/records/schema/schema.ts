@@ -5,7 +5,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
-import { quote } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import {
   toCheckName,
@@ -34,18 +34,18 @@ function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): Index
     whereNull: unique ? table.deletedAt?.name : undefined,
   }
   if (form === undefined) {
-    const isPlain = columns.every((column) => dialect.comparable?.(column) === undefined)
+    const isPlain = columns.every((column) => dialect.values.comparable?.(column) === undefined)
     return [isPlain ? schema : { ...schema, parts: columns.map((one) => indexPart(one, dialect)) }]
   }
   const undeleted = schema.whereNull === undefined ? [] : [`${quote(schema.whereNull)} is null`]
   const rows = form.where && writeRows(table, form.where, dialect)
   const where = rows && [rows, ...undeleted].join(' and ')
   if (!form.like) return [{ ...schema, where, parts: writeOrders(columns, form, dialect) }]
-  if (!dialect.indexes.trigrams) return []
+  if (!dialect.can.trigramIndexes) return []
   // One index for `like`, one for case-insensitive comparisons.
-  const [before, after] = dialect.fold
+  const [before, after] = dialect.text.fold
   const parts = columns.flatMap(({ name: column, isUuid }) => {
-    const text = isUuid ? (dialect.uuidText ?? []).join(quote(column)) : quote(column)
+    const text = isUuid ? (dialect.values.uuidText ?? []).join(quote(column)) : quote(column)
     return [isUuid ? `(${text})` : text, `${before}${text}${after}`].map(
       (part) => `${part} gin_trgm_ops`,
     )
@@ -58,7 +58,11 @@ function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect:
   return columns.map((column, index) => {
     const { descending = false, nullsFirst = false } = orders[index] ?? {}
     const nulls =
-      column.nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
+      column.nullable && dialect.can.nullOrderInIndexes
+        ? nullsFirst
+          ? ' nulls first'
+          : ' nulls last'
+        : ''
     return `${indexPart(column, dialect)}${descending ? ' desc' : ''}${nulls}`
   })
 }
@@ -66,7 +70,7 @@ function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect:
 /** A column as statements compare it, so that they find the index. */
 function indexPart(column: Column, dialect: Dialect): string {
   const name = quote(column.name)
-  return dialect.comparable?.(column)?.replaceAll('{c}', () => name) ?? name
+  return dialect.values.comparable?.(column)?.replaceAll('{c}', () => name) ?? name
 }
 
 function writeRows(
@@ -116,7 +120,7 @@ function toPreset(column: Column, dialect: Dialect): string | undefined {
   const value: unknown = rules.default
   if (!hasConstraints(column, true) || value === undefined || value === null) return undefined
   if (typeof value === 'function') return undefined
-  if (value === 'now' && entry.now !== undefined) return dialect.now[column.storage]
+  if (value === 'now' && entry.now !== undefined) return dialect.types.now[column.storage]
   return toLiteral(value, column, dialect)
 }
 
@@ -136,7 +140,7 @@ function writeTests(column: Column, dialect: Dialect): string[] {
   if (highest !== undefined) tests.push(`{c} <= ${highest}`)
   const values = oneOf?.map(literal)
   if (values !== undefined) tests.push(`{c} in (${values.join(', ')})`)
-  if (maxLength !== undefined) tests.push(`${dialect.lengthOf(column)} <= ${maxLength}`)
+  if (maxLength !== undefined) tests.push(`${dialect.values.lengthOf(column)} <= ${maxLength}`)
   return tests
 }
 
@@ -166,7 +170,7 @@ function toTableSchema(
   const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
   const { shard } = table
   // SQLite can increment only a key of one column, so a unique index over the shard and the key is added.
-  const isCounted = dialect.changes.kind === 'anew' && table.key.generated === 'increment'
+  const isCounted = dialect.tables.changes.kind === 'anew' && table.key.generated === 'increment'
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
     name: table.name,
@@ -174,7 +178,7 @@ function toTableSchema(
     columns: table.columns.map((column) => ({
       name: column.name,
       oldNames: toOldNames(column.field.rules.was),
-      type: dialect.columnType(column),
+      type: dialect.types.columnType(column),
       nullable: column.nullable,
       increment: column.generated === 'increment',
       fill: toFill(column, dialect, now),
@@ -197,7 +201,7 @@ function toTableSchema(
         toIndexSchema(table, index, dialect),
       ),
       ...(shard === undefined || !isCounted ? [] : [toShardIndex(table.name, shard, table.key)]),
-      ...(table.search === undefined ? [] : [dialect.search.schema(table, table.search)]),
+      ...(table.search === undefined ? [] : [dialect.text.search.schema(table, table.search)]),
     ],
   }
 }
@@ -240,7 +244,7 @@ function toJoinSchema(
       oldNames: toOldNames(end.options.was)
         ?.filter(() => column === `${end.name}_id`)
         .map((name) => `${name}_id`),
-      type: dialect.columnType(key),
+      type: dialect.types.columnType(key),
       nullable: false,
       increment: false,
       fill: undefined,
@@ -288,7 +292,7 @@ function toLiteral(value: unknown, column: Column, dialect: Dialect): string | u
   if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
   const property = toProperty(value, entry)
   const encoded = entry.encode === undefined ? property : entry.encode(property)
-  const encode = dialect.encoder(column)
+  const encode = dialect.values.encoder(column)
   const written = encode === undefined ? encoded : encode(encoded)
   if (['number', 'bigint', 'boolean'].includes(typeof written)) return String(written)
   return typeof written === 'string' ? quoteText(written) : undefined

@@ -12,12 +12,12 @@ import type {
   Catalogue,
 } from '../../engines/contract/table-schema.js'
 import {
-  quote,
   writeAddCheck,
   writeDropIndex,
   writeIndex,
   writeAddForeignKey,
 } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 
@@ -40,7 +40,9 @@ export function compareType(
     ? toCatalogueType(column) === existing.type
     : isSameType(column, existing, actual.hasOwnForm === true)
   if (isSame) return []
-  const [from, to] = [existing.type, toCatalogueType(column)].map((type) => dialect.classOf(type))
+  const [from, to] = [existing.type, toCatalogueType(column)].map((type) =>
+    dialect.types.classOf(type),
+  )
   if (!isConvertible(from, to)) return [notConvertible(schema.name, column, existing)]
   const other = {
     kind: 'other type',
@@ -118,7 +120,7 @@ function changeType(
   actual: ActualTable,
   dialect: Dialect,
 ): Pick<Difference, 'checks' | 'sql' | 'undo' | 'rebuilds'> {
-  const { changes } = dialect
+  const { changes } = dialect.tables
   if (changes.kind === 'anew') return rebuildTable(schema, actual, dialect)
   const { name } = schema
   const existing = actual.columns.get(column.name) as ActualColumn
@@ -292,7 +294,7 @@ interface UuidConversion {
 export function findUuidConversions(
   present: readonly TableSchema[],
   actual: Catalogue,
-  { changes }: Dialect,
+  { tables: { changes } }: Dialect,
 ): Difference[] {
   if (changes.kind === 'anew') return []
   const conversions = present.flatMap((schema) => {

@@ -88,7 +88,7 @@ function readSum(
   if (Object.keys(input).length !== 1 || add === undefined || add === null) return undefined
   if (!isOfKind(add, field.entry) || field.declared === undefined) return undefined
   if (field.constraints.length > 0 || field.rules.oneOf !== undefined) return undefined
-  if (dialect.canAdd?.(column) === false) return undefined
+  if (dialect.values.canAdd?.(column) === false) return undefined
   const limits =
     storage === 'real' ? limitsOfReal(column, add as number) : limitsOfUnits(column, add)
   const encode = codec.byProperty.get(property)?.encode

@@ -6,7 +6,7 @@
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/sql-text.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './write-row.js'
@@ -32,13 +32,6 @@ export async function readColumnTypes(
   return new Map(rows.map(([name, type]) => [name, String(type)]))
 }
 
-/** The rows of one statement if statements go over a network. */
-const batchSize = 1000
-/** PostgreSQL counts placeholders with 16 bits. */
-const maxValues = 65_535
-/** Without a network, some rows in one statement cost half as much as single ones; more rows do not cost less. */
-const localRows = 16
-const localValues = 256
 /** For fewer rows it is not worth querying whether the table accepts copied rows. */
 const minCopiedRows = 200
 
@@ -104,7 +97,7 @@ export class BatchInserter {
   ): Promise<PreparedRows> {
     const isMany = rows.length >= minCopiedRows && columns.length > 0
     const isCopied = isMany && !this.#wasFollowed && (await this.#canCopy(columns))
-    const copied = isCopied ? this.#dialect.copy?.write(rows) : undefined
+    const copied = isCopied ? this.#dialect.bulk.copy?.write(rows) : undefined
     return { rows, columns, isMany, copied }
   }
 
@@ -115,7 +108,7 @@ export class BatchInserter {
     const isFollowed = await feed.follows(this.#table, this.#runner)
     this.#wasFollowed = isFollowed
     if (copied !== undefined && !isFollowed) await this.#copy(copied, columns)
-    else if (isMany && this.#dialect.lists !== undefined)
+    else if (isMany && this.#dialect.bulk.lists !== undefined)
       await this.#insertLists(rows, columns, isFollowed)
     else await this.#insertValues(rows, columns, isFollowed)
     // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
@@ -125,7 +118,7 @@ export class BatchInserter {
 
   /** If the database generates keys, a copy is not enough: the sequence must continue after the given keys. */
   async #canCopy(columns: readonly Column[]): Promise<boolean> {
-    const { copy, passKeys } = this.#dialect
+    const { copy, passKeys } = this.#dialect.bulk
     const { key, name } = this.#table
     if (copy === undefined) return false
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
@@ -143,7 +136,7 @@ export class BatchInserter {
   }
 
   async #copy(rows: unknown, columns: readonly Column[]): Promise<void> {
-    const { copy } = this.#dialect
+    const { copy } = this.#dialect.bulk
     if (copy === undefined) return
     const names = columns.map((column) => quote(column.name))
     this.#copying ??= Object.freeze<Statement>({
@@ -163,7 +156,7 @@ export class BatchInserter {
     columns: readonly Column[],
     isFollowed: boolean,
   ): Promise<void> {
-    const { lists } = this.#dialect
+    const { lists } = this.#dialect.bulk
     if (lists === undefined) return
     this.#types ??= readColumnTypes(this.#table, this.#runner, lists.types, true)
     const types = await this.#types
@@ -173,20 +166,19 @@ export class BatchInserter {
     await this.#run(plan.statement, values, isFollowed)
   }
 
-  /** Writes as many rows with one statement as is efficient. Without a network, the remaining rows are written singly. */
+  /** Writes as many rows with one statement as is efficient. */
   async #insertValues(
     rows: readonly unknown[][],
     columns: readonly Column[],
     isFollowed: boolean,
   ): Promise<void> {
-    const { isLocal } = this.#dialect
-    const [maxRows, maxPlaceholders] = isLocal ? [localRows, localValues] : [batchSize, maxValues]
-    const fittingRows = Math.max(1, Math.floor(maxPlaceholders / Math.max(1, columns.length)))
+    const { maxRows, maxValues, writesRestSingly } = this.#dialect.bulk.rows
+    const fittingRows = Math.max(1, Math.floor(maxValues / Math.max(1, columns.length)))
     const fullBatch = columns.length === 0 ? 1 : Math.min(maxRows, fittingRows)
     const returns = isFollowed ? 'key' : 'nothing'
     for (let start = 0; start < rows.length;) {
       const remaining = rows.length - start
-      const size = remaining >= fullBatch ? fullBatch : isLocal ? 1 : remaining
+      const size = remaining >= fullBatch ? fullBatch : writesRestSingly ? 1 : remaining
       const { statement } = this.#plans.insert(columns, size, returns)
       const result = this.#run(statement, valuesOf(rows, start, size), isFollowed)
       if (result instanceof Promise) await result

@@ -105,7 +105,7 @@ export interface BuilderHost {
 /** The query builder of a database. */
 export async function createBuilder(engine: Engine, host: BuilderHost): Promise<QueryBuilder> {
   const kysely = await import('kysely')
-  const family = engine.dialect.kysely
+  const family = engine.dialect.product.kysely
   const driver = new EngineDriver(engine, host)
   const dialect: Dialect = {
     createAdapter: () => new kysely[`${family}Adapter`](),
@@ -237,7 +237,7 @@ class EngineConnection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
     const statement = applicationStatement(sql, query)
-    const values = parameters.map(this.#engine.dialect.toDriver)
+    const values = parameters.map(this.#engine.dialect.values.toDriver)
     const runner = this.#transaction?.runner() ?? this.#host.runner()
     const result = await attempt(() => runner.run(statement, values, 'all'), throwUnavailable)
     if (isWrite(statement)) this.#host.wrote(statement, result)

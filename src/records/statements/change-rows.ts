@@ -162,7 +162,7 @@ function countFits(
     context: { dialect },
   }: { readonly reportsRows: boolean; readonly hasSums: boolean; readonly context: RecordsContext },
 ): { readonly count: number; readonly misfits: number } {
-  if (!reportsRows && !dialect.isLocal) {
+  if (!reportsRows && dialect.can.writesInWith) {
     const [[count, misfits] = []] = rows
     return { count: Number(count), misfits: Number(misfits) }
   }

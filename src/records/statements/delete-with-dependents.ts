@@ -175,7 +175,7 @@ class Deletion {
    */
   async #cutCycles(roots: RowGroup): Promise<void> {
     const { context } = this.#source
-    const { maxCascadeDepth } = context.dialect
+    const { maxCascadeDepth } = context.dialect.tables
     const { cycles } = referenceRulesOf(roots.table, context)
     const tables = new Set(cycles.map(({ table }) => table))
     const groups = this.#groups.filter(({ table }) => tables.has(table))
@@ -278,7 +278,7 @@ async function checkNotReferred({ table, keys }: RowGroup, source: Source): Prom
   for (const relation of referencesTo(context.tables, table)) {
     if (relation.onDelete !== 'restrict') continue
     const { table: owner, local } = relation
-    const packed = context.dialect.encodeList(local, keys)
+    const packed = context.dialect.lists.encode(local, keys)
     const values = local === owner.shard ? [packed] : keyValues(owner, context, packed)
     const { statement } = context.plansOf(owner).refersToSome(local)
     if ((await source.runner().run(statement, values, 'first')) === undefined) continue
@@ -336,7 +336,7 @@ function readDependents(
   const { context } = source
   const { table: owner, local, shards } = relation
   const plan = context.plansOf(owner).dependents(relation, columns)
-  const packed = context.dialect.encodeList(local, keys)
+  const packed = context.dialect.lists.encode(local, keys)
   const values = shards === undefined ? [packed] : keyValues(owner, context, packed)
   return Promise.resolve(source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'))
 }
@@ -377,7 +377,7 @@ function valuesWithKeys(
   { context }: Source,
   before: readonly unknown[],
 ): unknown[] {
-  const packed = context.dialect.encodeList(table.key, keys)
+  const packed = context.dialect.lists.encode(table.key, keys)
   return [...before, ...keyValues(table, context, packed)]
 }
 

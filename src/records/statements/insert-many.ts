@@ -40,8 +40,7 @@ const optionNames: ReadonlySet<string> = new Set(['onProgress'])
 export type Rows<R> = Iterable<R> | AsyncIterable<R>
 
 const batchSize = 1000
-/** A chunk is sent when it has this number of rows, or this number of characters. */
-const chunkSize = 5000
+/** A chunk is sent when it has this number of characters, or the number of rows that the dialect sets. */
 const chunkLength = 4_000_000
 
 export function insertMany(
@@ -70,10 +69,7 @@ export function insertMany(
       let done = 0
       // While the database writes a chunk, the next chunk is checked.
       let writing = Promise.resolve()
-      const source = new ChunkSource(
-        rows,
-        transaction.context.dialect.isLocal ? batchSize : chunkSize,
-      )
+      const source = new ChunkSource(rows, transaction.context.dialect.bulk.rows.chunkSize)
       const write = async (chunk: readonly PreparedRows[], count: number): Promise<void> => {
         await inserting.insert(chunk)
         for (const end = done + count; done < end;) {
@@ -338,7 +334,7 @@ class ArrivalOrder {
       }
     if (missingKeys.size === 0) return noKeys
     const { context } = this.#source
-    const packed = context.dialect.encodeList(key, [...missingKeys.values()])
+    const packed = context.dialect.lists.encode(key, [...missingKeys.values()])
     const { statement } = context.plansOf(this.#table).undeleted()
     const found = await this.#source.runner().run(statement, [packed], 'rows')
     return new Set(found.map(([stored]) => toKeyText(stored)))

@@ -112,7 +112,7 @@ function loadLinked(
     if (value !== undefined && value !== null) keys.add(local?.encode(value))
   }
   if (keys.size === 0) return attach(relation, records, [], source)
-  const packed = context.dialect.encodeList(relation.local, [...keys])
+  const packed = context.dialect.lists.encode(relation.local, [...keys])
   const plan = context
     .plansOf(table)
     .related(relation, packed === undefined ? keys.size : undefined)

@@ -91,7 +91,7 @@ function missingKey(
   // The shard of the target is only known if both records have the same shard.
   if (target.shard !== undefined && shards === undefined) return undefined
   const missing = new Map(keys.map((key) => [toKeyText(key), key]))
-  const packed = context.dialect.encodeList(target.key, [...missing.values()])
+  const packed = context.dialect.lists.encode(target.key, [...missing.values()])
   const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
   const { statement } = context.plansOf(target).undeleted()
   return after(source.runner().run(statement, values, 'rows'), (rows) => {

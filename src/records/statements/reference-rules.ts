@@ -13,7 +13,7 @@ import { isolationOf } from '../model/write-hooks.js'
 /** The parts of `RecordsContext` that decide. */
 export interface RulesContext {
   readonly tables: ReadonlySet<Table>
-  readonly dialect: Pick<Dialect, 'maxCascadeDepth'>
+  readonly dialect: Pick<Dialect, 'tables'>
 }
 
 export interface ReferenceRules {
@@ -65,7 +65,7 @@ function readRules(table: Table, { tables, dialect }: RulesContext): ReferenceRu
       hookedTables.length > 0 ||
       (table.deletedAt === undefined
         ? clearedTables.some(countsChanges) ||
-          (dialect.maxCascadeDepth !== undefined && cycles.length > 0)
+          (dialect.tables.maxCascadeDepth !== undefined && cycles.length > 0)
         : ownReferences.length > 0),
     cycles,
     isolation: isolationOf([

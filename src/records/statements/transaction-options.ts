@@ -129,9 +129,9 @@ export function checkOptions(options: TransactionOptions): void {
 export function checkIsolation(
   requested: Isolation | undefined,
   open: Isolation | undefined,
-  { hasOneWriter }: Pick<Dialect, 'hasOneWriter'>,
+  { can }: Pick<Dialect, 'can'>,
 ): void {
-  if (requested === undefined || hasOneWriter) return
+  if (requested === undefined || !can.concurrentWrites) return
   const level = open === undefined ? 0 : isolations.indexOf(open)
   if (isolations.indexOf(requested) <= level) return
   throw new TypeError(

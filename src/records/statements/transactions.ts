@@ -475,7 +475,9 @@ export class Transactions implements ScopeHost {
       isolation === 'read committed'
     )
       return error
-    return this.#context.dialect.hasOneWriter ? error : new ConcurrentInsert(error, engineError)
+    return this.#context.dialect.can.concurrentWrites
+      ? new ConcurrentInsert(error, engineError)
+      : error
   }
 
   #enter(): void {

@@ -109,7 +109,7 @@ export function nameConstraint(
   error: unknown,
 ): MaybePromise<unknown> {
   if (table.constraints.size === 0 || !(error instanceof EngineError)) return error
-  const { uniqueIndexes } = source.context.dialect
+  const { uniqueIndexes } = source.context.dialect.tables
   const { kind, columns, constraint } = error
   if (uniqueIndexes === undefined || kind !== 'unique' || constraint !== undefined) return error
   if (columns === undefined) return error

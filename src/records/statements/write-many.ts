@@ -124,7 +124,7 @@ export function deleteTogether(
     // Listeners must also learn which other rows were deleted.
     if (await here.feed.isFollowed(here.runner()))
       return here.atomically((inner) => deleteGroup(group, inner, { writer }))
-    const list = context.dialect.encodeList(table.key, keys)
+    const list = context.dialect.lists.encode(table.key, keys)
     const deletionTime =
       table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
     const plan = context.plansOf(table).removeEach()
@@ -182,7 +182,7 @@ function readRows(
   errorOf: ErrorOfRow,
 ): MaybePromise<Lists | undefined> {
   if (rows.length < 2 || rows.length > maxRows) return undefined
-  if (table.hasWriteHooks || context.dialect.lists === undefined) return undefined
+  if (table.hasWriteHooks || context.dialect.bulk.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
@@ -215,7 +215,7 @@ function readChanges(
   if (table.hasWriteHooks || checks.row !== undefined) return undefined
   // Each row is found by its own shard.
   if (table.shard !== undefined) return undefined
-  if (context.dialect.lists === undefined) return undefined
+  if (context.dialect.bulk.lists === undefined) return undefined
   const codec = context.codecOf(table)
   const written: unknown[][] = []
   const seenKeys = new Set<unknown>()
@@ -337,7 +337,7 @@ function typesOf(
 /** A failed query is not cached, so that the next write repeats it. */
 function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
   const plans = here.context.plansOf(table)
-  const { lists } = here.context.dialect
+  const { lists } = here.context.dialect.bulk
   const reading = readColumnTypes(table, here.runner(), lists?.types ?? '')
   const keep = (types: ColumnTypes | undefined): void => {
     if (plans.types === reading) plans.types = types
@@ -355,7 +355,7 @@ function runLists(
   { columns, written }: Lists,
   count?: number,
 ): MaybePromise<readonly Row[]> {
-  const { lists } = here.context.dialect
+  const { lists } = here.context.dialect.bulk
   const values: unknown[] = columns.map((_, position) => lists?.write(written, position))
   if (count !== undefined) values.push(count)
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')

@@ -198,7 +198,7 @@ function hasValue(
 
 /** True if the statement that changes a row can return its old values. */
 export function canReturnPastValues({ shard }: Table, { context }: Source): boolean {
-  return !context.dialect.isLocal && shard === undefined
+  return context.dialect.can.previousValues && shard === undefined
 }
 
 /** The written columns whose old values watchers need. */

@@ -1,0 +1,47 @@
+/** The SQL of a full-text search. */
+import type { IndexSchema } from './table-schema.js'
+import type { Sql } from './sql-text.js'
+import type { KeyedTable, TableSearch } from './table.js'
+
+export interface SearchSql {
+  /** The index or tables that it needs, in the form of a table's index. */
+  schema(table: KeyedTable, search: TableSearch): IndexSchema
+  /** Statements that drop a search index with this name. */
+  drop(name: string): string[]
+  /** The value of the placeholder. `terms` is not empty. Terms contain only letters, digits and marks. */
+  operand(terms: readonly string[]): unknown
+  /** The condition that a row contains all words. */
+  test(parts: SearchParts): Sql
+  /** The SQL that orders rows by rank. */
+  rank(parts: SearchParts): Ranking
+  /** The SQL that ranks a limited number of matches, the best with the lowest number. */
+  some(parts: SearchParts): RankedRows
+}
+
+/** Matching rows with their ranks, which are limited before they are sorted. */
+export interface RankedRows {
+  /** SQL before the table in `from`. */
+  readonly from?: Sql
+  /** The SQL that replaces the condition. */
+  readonly test: Sql
+  readonly rank: Sql
+}
+
+export interface SearchParts {
+  readonly table: KeyedTable
+  readonly search: TableSearch
+  /** The table's alias in the statement. */
+  readonly alias: string
+  /** The placeholder of the terms. */
+  readonly value: Sql
+}
+
+export interface Ranking {
+  /** SQL before the first table in `from`, or `fromAfter` after the last table if few rows are left. */
+  readonly from?: Sql
+  readonly fromAfter?: Sql
+  /** The SQL that replaces the condition. */
+  readonly test: Sql
+  /** The first expression of `order by`. */
+  readonly by: Sql
+}
