@@ -23,6 +23,8 @@ interface Checked {
   readonly rows: number
   readonly faults: readonly RowError[]
   readonly seconds: number
+  /** True if hooks run at the import, which a check leaves out. */
+  readonly hooks: boolean
 }
 
 /** The result of an import: a number of rows, or the errors of the file. */
@@ -102,7 +104,7 @@ class ImportView {
   async #runCheck(): Promise<void> {
     const checked = await this.#send<Checked>('Checking', true)
     if (checked === undefined) return
-    const { rows, faults, seconds } = checked
+    const { rows, faults, seconds, hooks } = checked
     this.#import.disabled = faults.length > 0 || rows === 0
     const count = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
     if (faults.length > 0) {
@@ -114,7 +116,8 @@ class ImportView {
     // The import locks the table for as long as the check took.
     const wait =
       seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
-    const text = `${count}, no errors. Import writes them.${wait}`
+    const rest = hooks ? ' Hooks run at the import only. They may change or refuse rows.' : ''
+    const text = `${count}, no errors. Import writes them.${rest}${wait}`
     this.#show(text)
     showStatus(text)
     if (!this.#import.disabled) this.#import.focus()

@@ -76,7 +76,9 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
 
   it('takes back the file that it gave', async () => {
     const { text } = await out()
-    expect((await send(text, '?check=true')).body).toEqual({ rows: 2, faults: [], seconds: 1 })
+    expect((await send(text, '?check=true')).body).toEqual({
+      ...{ rows: 2, faults: [], seconds: 1, hooks: false },
+    })
     expect((await send(text.replace('Lamp', 'Lamps'))).body).toEqual({ count: 2 })
     expect(await desk.database.records(Ticket).find(1)).toMatchObject({
       subject: 'Lamps',
@@ -402,18 +404,6 @@ describe('a batch of CSV that meets a conflict, on PostgreSQL', () => {
         await sql.raw(`drop ${what}`).execute(desk.database.kysely)
     }
   }
-
-  it('runs again in a check that writes, which counts its rows and reports its errors once', async () => {
-    // A subject that is too short, and an organisation whose tickets the editor cannot see, in the batch of the conflict.
-    const lines = names.map((name) => `${name},1`)
-    const file = ['subject,orgId', ...lines.slice(0, 60), 'x,1', 'Mine,2', ...lines.slice(60)]
-    await meetConflict('ticket', async () => {
-      const { body } = await send('tickets?check=true', file.join('\r\n'))
-      expect(body).toMatchObject({ rows: 122, faults: [{ row: 62, path: 'subject' }, { row: 63 }] })
-      expect(body.faults).toHaveLength(2)
-    })
-    expect(await desk.database.records(Ticket).count()).toBe(3)
-  })
 
   it('runs again in an import, which writes each row once', async () => {
     await meetConflict('label', async () => {

@@ -6,7 +6,7 @@ import { readColumns, withWritableFields, type ImportColumn } from './import-col
 import { writeRow } from './import-row.js'
 import { checkAnyRight, yieldToEventLoop, type PageRecord } from './page-records.js'
 import type { ImportProgress } from './progress-lines.js'
-import { checkingWriter, storingWriter, type RowWriter } from './row-writers.js'
+import { checkingWriter, hasUncheckedHooks, storingWriter, type RowWriter } from './row-writers.js'
 import { UniqueValues } from './unique-values.js'
 
 export interface ImportError {
@@ -70,22 +70,20 @@ export async function importCsv(
   return { error, code: 'VALIDATION', faults: errors }
 }
 
-/** Finds what an import would refuse. @returns the number of rows, the errors, and the expected seconds of the import */
+/**
+ * Finds what an import would refuse.
+ *
+ * @returns the number of rows, the errors, the expected seconds of the import, and whether hooks run at the import only
+ */
 export async function checkCsv(
-  database: Database,
   pageRecord: PageRecord,
   file: Buffer,
   report?: Report,
 ): Promise<object> {
-  const writer = await checkingWriter(pageRecord, database)
-  let milliseconds = 0
-  const batch = async (work: () => Promise<void>): Promise<void> => {
-    const start = performance.now()
-    await writer.batch(work)
-    milliseconds += performance.now() - start
-  }
-  const { rows, errors } = await readFile(pageRecord, file, { ...writer, batch }, report)
-  return { rows, faults: errors, seconds: Math.ceil(milliseconds / 1000) }
+  const start = performance.now()
+  const { rows, errors } = await readFile(pageRecord, file, checkingWriter(pageRecord), report)
+  const seconds = Math.ceil((performance.now() - start) / 1000)
+  return { rows, faults: errors, seconds, hooks: hasUncheckedHooks(pageRecord) }
 }
 
 /** Passes all rows of a file to the writer. A row with a key is updated, one without is created. */
@@ -131,7 +129,7 @@ async function readFile(
 
 const emptyFile: ImportError = { row: 1, path: '', message: 'The file is empty.' }
 
-/** Maximum rows of a batch. A check holds its locks until the batch is rolled back, after about 20 ms. */
+/** Maximum rows of a batch. Other requests run between two batches. */
 const maxBatchRows = 50
 /** A batch ends after this many characters. Splitting them takes a few milliseconds. */
 const maxBatchCharacters = 262_144
@@ -166,24 +164,17 @@ async function writeBatch(
 ): Promise<ImportResult> {
   const errors: ImportError[] = []
   let rows = 0
-  await writer.batch(async () => {
-    // After a conflict, the batch runs again from its first row.
-    rows = 0
-    errors.length = 0
-    unique.beginBatch()
-    for (const { row, cells } of batch) {
-      rows++
-      // A row may link a thousand rows.
-      if (rows % 20 === 0) await yieldToEventLoop()
-      await writer
-        .row(async () => {
-          unique.add(await writeRow(pageRecord, rights, writer.records, { cells, columns }))
-        })
-        .catch((error: unknown) => errors.push(...toImportErrors(error, row)))
-      if (errors.length >= errorLimit) break
-    }
-  })
-  unique.commitBatch()
+  for (const { row, cells } of batch) {
+    rows++
+    // A row may link a thousand rows.
+    if (rows % 20 === 0) await yieldToEventLoop()
+    await writer
+      .row(async () => {
+        unique.add(await writeRow(pageRecord, rights, writer.records, { cells, columns }))
+      })
+      .catch((error: unknown) => errors.push(...toImportErrors(error, row)))
+    if (errors.length >= errorLimit) break
+  }
   return { rows, errors }
 }
 

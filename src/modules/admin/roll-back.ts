@@ -1,7 +1,7 @@
 /** Runs work in a transaction, and rolls it back although it did not fail. */
 import type { Database } from '../../index.js'
 
-/** Milliseconds for a change of many rows, for its preview, and for a batch of an import's check. */
+/** Milliseconds for a change of many rows, and for its preview. */
 export const longTimeout = 120_000
 
 /** Thrown to roll back a transaction that did not fail. */

@@ -170,13 +170,15 @@ export function dataController(
       const isCheck = query.check === 'true'
       if (query.progress === 'true') {
         const lines = progressLines((report) =>
-          (isCheck ? checkCsv : importCsv)(this.database, pageRecord, rawBody, report),
+          isCheck
+            ? checkCsv(pageRecord, rawBody, report)
+            : importCsv(this.database, pageRecord, rawBody, report),
         )
         return reply(lines)
           .type('application/x-ndjson; charset=utf-8')
           .header('X-Content-Type-Options', 'nosniff')
       }
-      if (isCheck) return reply(await checkCsv(this.database, pageRecord, rawBody))
+      if (isCheck) return reply(await checkCsv(pageRecord, rawBody))
       const result = await importCsv(this.database, pageRecord, rawBody)
       return 'count' in result ? reply(result) : reply(result, 400)
     }

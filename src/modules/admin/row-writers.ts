@@ -2,60 +2,46 @@
 import type { Database } from '../../index.js'
 import { historyHook } from './change-history.js'
 import type { PageRecord } from './page-records.js'
-import { runAndRollBack } from './roll-back.js'
 
 export interface RowWriter {
   readonly records: Pick<PageRecord['records'], 'create' | 'update'>
-  /** Runs the writes of up to 50 rows. */
-  batch(work: () => Promise<void>): Promise<void>
   /** Runs the writes of one row, so that it can fail without the others. */
   row<R>(work: () => Promise<R>): Promise<R>
 }
 
 /** Writes the rows in the caller's transaction. */
 export function storingWriter({ records }: PageRecord, database: Database): RowWriter {
-  return { records, batch: (work) => work(), row: (work) => database.transaction(work) }
+  return { records, row: (work) => database.transaction(work) }
 }
 
-/** Finds what an import would refuse, and stores nothing. */
-export async function checkingWriter(
-  pageRecord: PageRecord,
-  database: Database,
-): Promise<RowWriter> {
-  const canRead = await pageRecord.records.canCheck([historyHook])
-  return canRead ? readingWriter(pageRecord) : rollingBackWriter(pageRecord, database)
-}
-
-/** Checks rows by reads alone. It holds no lock, and takes no keys of a sequence. */
-function readingWriter({ records, described }: PageRecord): RowWriter {
+/**
+ * Finds by reads alone what an import would refuse. It holds no lock, takes no keys of a sequence, and runs no hooks. If hooks
+ * may change the rows, their unique values are left out.
+ */
+export function checkingWriter({ records, described }: PageRecord): RowWriter {
   const changedKeys = new Set<string>()
   const keyName = described.key.name
+  const mayChange = records.writeHooks.before.length > 0
   let created = 0
   return {
-    batch: (work) => work(),
     row: (work) => work(),
     records: {
       async create(values) {
         const row = await records.checkCreate(values, changedKeys)
-        return { ...row, [keyName]: `new ${++created}` }
+        return { ...(mayChange ? {} : row), [keyName]: `new ${++created}` }
       },
       async update(id, values, expected) {
         const row = await records.checkUpdate(id, values, expected, changedKeys)
-        if (row !== null) changedKeys.add(String(row[keyName]).toLowerCase())
-        return row
+        if (row === null) return null
+        changedKeys.add(String(row[keyName]).toLowerCase())
+        return mayChange ? { [keyName]: row[keyName] } : row
       },
     },
   }
 }
 
-/**
- * Writes rows in small transactions and rolls each one back, because hooks and `rows` may refuse what is written. Other writers
- * wait for one batch at most.
- */
-function rollingBackWriter({ records }: PageRecord, database: Database): RowWriter {
-  return {
-    records,
-    batch: (work) => runAndRollBack(database, work),
-    row: (work) => database.transaction(work),
-  }
+/** Whether hooks run at the import that a check leaves out. */
+export function hasUncheckedHooks({ records }: PageRecord): boolean {
+  const { before, after } = records.writeHooks
+  return before.length > 0 || after.some((name) => name !== historyHook)
 }

@@ -2,16 +2,12 @@
 import { HttpError, type RecordRights } from '../../index.js'
 import type { Row } from './page-records.js'
 
-/**
- * A check rolls each batch back, so the database cannot find equal values in
- * different batches.
- */
+/** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
   readonly #groups: readonly (readonly string[])[]
   readonly #key: string
-  readonly #committed = new Map<string, unknown>()
-  /** Values of the current batch. */
-  readonly #pending = new Map<string, unknown>()
+  /** The key of the row that has the values. */
+  readonly #seen = new Map<string, unknown>()
 
   constructor({ fields, key }: RecordRights) {
     const groups = new Map<string, string[]>()
@@ -25,14 +21,6 @@ export class UniqueValues {
     this.#key = key.name
   }
 
-  beginBatch(): void {
-    this.#pending.clear()
-  }
-
-  commitBatch(): void {
-    for (const [value, id] of this.#pending) this.#committed.set(value, id)
-  }
-
   /** @throws {HttpError} 409 if another row of the file has the same value */
   add(stored: Row): void {
     const id = stored[this.#key]
@@ -41,9 +29,9 @@ export class UniqueValues {
       // Rows without a value are not duplicates.
       if (values.some((value) => value === null || value === undefined)) continue
       const valuesKey = JSON.stringify([names, values])
-      const first = this.#pending.get(valuesKey) ?? this.#committed.get(valuesKey)
+      const first = this.#seen.get(valuesKey)
       if (first !== undefined && first !== id) throw duplicateError(names)
-      this.#pending.set(valuesKey, id)
+      this.#seen.set(valuesKey, id)
     }
   }
 }

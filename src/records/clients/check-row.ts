@@ -1,21 +1,25 @@
 /**
- * Checks a row that a client would write, by reads alone: it takes no lock and no key of a sequence. Hooks, constraints
- * of the database and unique indexes over some of the rows are checked by the write only. Source: decisions, Admin page
- * and CSV.
+ * Checks a row that a client would write, by reads alone: it takes no lock and no key of a sequence, and runs no hook.
+ * Constraints of the database and unique indexes over some of the rows are checked by the write only. Hooks before a write may
+ * change the row, so then its references, its unique values and its visibility are checked by the write too. Source:
+ * decisions, Admin page and CSV.
  */
 import { promise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import type { TableIndex } from '../../engines/contract/table.js'
-import { uniqueIndexesOf } from '../../sql/table.js'
+import type { Column, TableIndex } from '../../engines/contract/table.js'
+import { columnsOfLeaf, leavesOf, uniqueIndexesOf } from '../../sql/table.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Where } from '../model/record-types.js'
-import type { Table } from '../model/table.js'
+import type { Relation, Table } from '../model/table.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { readerOf } from '../policy/row-lookup.js'
 import { namedError } from '../policy/tree-writer.js'
 import { checkVersion } from '../statements/change-row.js'
+import { withoutShard, withShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
+import { forbidden } from '../rights/caller.js'
 import { withSums } from '../statements/additions.js'
 import { noSuchKey, toClientError } from '../statements/client-errors.js'
 import { copyOf, isSameValue } from '../statements/hooks.js'
@@ -40,10 +44,8 @@ export interface CheckOptions {
 const noKeys: ReadonlySet<string> = new Set()
 
 /**
- * Checks a creation or a change. It does not check whether the client could see the row afterwards.
- *
  * @param id undefined for a new row
- * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
+ * @returns the row as it would be stored, without the changes of hooks; null if no row has the key, or the caller cannot see it
  * @throws {HttpError} as `CallerWriter.create` and `update`
  */
 export async function checkWrite(
@@ -54,16 +56,59 @@ export async function checkWrite(
 ): Promise<Instance | null> {
   const { table } = tree
   await writer.checkFields(tree)
-  await writer.checkNested(tree, id === undefined ? 'create' : 'update')
-  const before = id === undefined ? undefined : await writer.find(table, id)
-  if (before === null) return null
-  if (before !== undefined) checkVersion(table, before, expected)
-  await writer.keys.check(tree, before)
-  try {
-    return await checkRow(writer.source, tree, { before, changedKeys })
-  } catch (error) {
-    throw namedError(error, tree, writer.view.caller)
+  return writer.inShard(table, tree.values, async () => {
+    await writer.checkNested(tree, id === undefined ? 'create' : 'update')
+    const before = id === undefined ? undefined : await writer.find(table, id)
+    if (before === null) return null
+    if (before !== undefined) checkVersion(table, before, expected)
+    await writer.keys.check(tree, before)
+    try {
+      const row = await checkRow(writer.source, tree, { before, changedKeys })
+      if (table.hooks.beforeWrite.length === 0) await checkVisible(writer, tree, row)
+      return row
+    } catch (error) {
+      throw namedError(error, tree, writer.view.caller)
+    }
+  })
+}
+
+/**
+ * Checks that the caller could see the row. Nothing is checked if that depends on the key of a new row or on links that are
+ * written with the row.
+ *
+ * @throws {HttpError} 403 `FORBIDDEN`
+ */
+async function checkVisible(
+  { source, view }: CallerWriter,
+  { table, links }: WriteTree,
+  row: Instance,
+): Promise<void> {
+  const slots = { values: [] as unknown[], key: '' }
+  const condition = view.isBound(table) ? view.rows(table, slots) : undefined
+  if (condition === undefined) return
+  const leaves = leavesOf(condition)
+  const columns = new Set([table.key, ...leaves.flatMap(columnsToMatch)])
+  const needsKey = leaves.some((leaf) => columnsOfLeaf(leaf).includes(table.key))
+  const needsLinks = leaves.some(
+    (leaf) => leaf.kind === 'related' && leaf.relation.kind === 'manyToMany',
+  )
+  if ((needsKey && isNullish(row[table.key.property])) || (needsLinks && links.length > 0)) return
+  const { byProperty } = source.context.codecOf(table)
+  const { key, values } = slots
+  const selection = { condition, key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).matches(selection, [...columns])
+  for (const { property } of columns) {
+    const value = row[property]
+    values.push(isNullish(value) ? null : byProperty.get(property)?.encode(value))
   }
+  const found = await source.runner().run(plan.statement, arrangeValues(plan, values), 'first')
+  if (found === undefined) throw forbidden()
+}
+
+function columnsToMatch(leaf: ReturnType<typeof leavesOf<Relation>>[number]): readonly Column[] {
+  if (leaf.kind !== 'related') return columnsOfLeaf(leaf)
+  const { local, shards } = leaf.relation
+  return shards === undefined ? [local] : [local, shards.local]
 }
 
 /** What a check knows about the row and about rows that would be written before it. */
@@ -84,6 +129,7 @@ async function checkRow(
   check: RowCheck,
 ): Promise<Instance> {
   const row = await nextRow(source, table, values, check.before)
+  if (table.hooks.beforeWrite.length > 0) return row
   await checkReferences(source, table, row, check.before)
   for (const link of links) await checkLinks(source, link)
   for (const index of uniqueIndexesOf(table)) await checkUnique(source, table, index, row, check)
@@ -96,17 +142,18 @@ async function nextRow(
   values: Instance,
   before: Instance | undefined,
 ): Promise<Instance> {
-  const { create, update, row: checkComplete } = context.checksOf(table)
+  const { create, draft = create, update, row: checkComplete } = context.checksOf(table)
   const { convert } = context.codecOf(table)
+  const hasHooks = table.hooks.beforeWrite.length > 0
   if (before === undefined) {
-    const row = await create(values)
+    const row = await (hasHooks ? draft : create)(withShard(table, values))
     convert(row)
     return row
   }
-  const changes = await promise(() => update(withSums(table, before, values)))
+  const changes = await promise(() => update(withSums(table, before, withoutShard(table, values))))
   convert(changes)
   const row = Object.assign(copyOf(before), changes)
-  await checkComplete?.(row)
+  if (!hasHooks) await checkComplete?.(row)
   return row
 }
 

@@ -216,20 +216,17 @@ export class CallerRecords<T extends object = object> {
   }
 
   /**
-   * Whether `checkCreate` and `checkUpdate` find what a write would refuse, except what constraints of the database
-   * refuse. That is so if no hook runs and the caller sees all rows.
-   *
-   * @param ignoredHooks hooks after a write that refuse nothing
+   * The methods that run with a write, which `checkCreate` and `checkUpdate` leave out. Those that run before a write may
+   * change or refuse the row, and those after it may refuse it.
    */
-  async canCheck(ignoredHooks: readonly string[] = []): Promise<boolean> {
+  get writeHooks(): { readonly before: readonly string[]; readonly after: readonly string[] } {
     const { beforeWrite, afterWrite } = this.#table.hooks
-    if (beforeWrite.length > 0 || afterWrite.some((name) => !ignoredHooks.includes(name)))
-      return false
-    return this.seesAll()
+    return { before: beforeWrite, after: afterWrite }
   }
 
   /**
-   * Checks a new row by reads alone, without hooks. It also looks up unique values and keys of other rows.
+   * Checks a new row by reads alone, without hooks. It also looks up unique values and keys of other rows, and whether the
+   * caller could see the row, unless hooks run before the write.
    *
    * @param changedKeys the keys, as text, of rows that would be changed before. Their unique values do not count
    * @returns the row as it would be stored, without the key that the database makes

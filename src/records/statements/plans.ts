@@ -146,6 +146,16 @@ export class TablePlans {
     }))
   }
 
+  /** Whether a row with some values would match a condition. Values: the condition's, then those of the columns. */
+  matches(
+    { condition: where, key, count }: Selection & { readonly condition: Condition },
+    columns: readonly Column[],
+  ): Plan {
+    const { table } = this
+    const values = new Map(columns.map((column, index) => [column, count + index]))
+    return this.get(`w${key}`, () => ({ query: 'match', table, values, where }))
+  }
+
   /** The rows by their keys, locked until the transaction ends. Values: the selection's, then limit. */
   lockRows(selection: Selection): Plan {
     return this.get(`H${selection.key}`, () => ({
