@@ -41,7 +41,7 @@ export { Field } from './fields/field.js'
 export { omit, partial, pick } from './fields/derive.js'
 export { Page } from './fields/derive.js'
 export { checkOf, type CheckOfOptions } from './fields/checked-shape.js'
-export type { Check as InputCheck } from './fields/compile-input.js'
+export type { InputCheck } from './fields/compile-input.js'
 export type { FieldRules } from './fields/rules.js'
 
 export { Controller, type ControllerOptions } from './routing/decorators.js'

@@ -29,7 +29,7 @@ import {
   type PublicKey,
   type Rotation,
 } from './tokens.js'
-import type { Keys } from './keys.js'
+import type { TokenKeys } from './keys.js'
 import { RefusalWarnings } from './refusal-warnings.js'
 import {
   SignInRegistry,
@@ -65,7 +65,7 @@ export interface VerifyOptions {
 const verifyOptions: ReadonlySet<string> = new Set<keyof VerifyOptions>(['audience'])
 
 export interface AuthSettings {
-  readonly keys: Keys
+  readonly keys: TokenKeys
   readonly log: Log
   readonly rotate: Rotation
   /** Default: all claims are copied. */

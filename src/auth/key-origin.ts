@@ -177,7 +177,7 @@ export function readKeyOrigin(
 type Refuse = (message: string, remedy: string) => KeyOrigin
 
 /** A setting with its name for messages. */
-interface Named<T> {
+interface NamedText<T> {
   readonly name: string
   readonly value: T
 }
@@ -196,15 +196,15 @@ function pick<T extends PublicText>(
   value: T | undefined,
   variable: 'APP_PRIVATE_KEY' | 'APP_PUBLIC_KEY',
   environment: KeyEnvironment,
-): Named<T | string> | undefined {
+): NamedText<T | string> | undefined {
   if (value !== undefined) return { name: option, value }
   const text = environment[variable]?.trim()
   return text === undefined || text === '' ? undefined : { name: variable, value: text }
 }
 
 function readConfiguredKeys(
-  privateText: Named<string> | undefined,
-  publicText: Named<PublicText> | undefined,
+  privateText: NamedText<string> | undefined,
+  publicText: NamedText<PublicText> | undefined,
   refuse: Refuse,
 ): KeyOrigin {
   const invalidNames: string[] = []
@@ -243,7 +243,7 @@ function readConfiguredKeys(
 }
 
 function listPublic(
-  option: Named<PublicText> | undefined,
+  option: NamedText<PublicText> | undefined,
 ): { name: string; kid?: string; text: string }[] {
   if (option === undefined) return []
   const { name, value } = option

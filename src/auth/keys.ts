@@ -93,9 +93,13 @@ function createKeySet({ url, log, now, maxBytes, onChange }: KeySetOptions): Key
   }
 }
 
-type Warn = (kid: unknown, reason: string) => void
+type WarnOfKey = (kid: unknown, reason: string) => void
 
-async function fetchKeys(url: string, maxBytes: number, warn: Warn): Promise<readonly PublicKey[]> {
+async function fetchKeys(
+  url: string,
+  maxBytes: number,
+  warn: WarnOfKey,
+): Promise<readonly PublicKey[]> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
@@ -122,7 +126,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
 }
 
 /** Ignores keys for other uses (RFC 7517 §4: `use`, `key_ops`), and keys whose algorithm is not accepted. */
-function readKey(jwk: unknown, warn: Warn): PublicKey[] {
+function readKey(jwk: unknown, warn: WarnOfKey): PublicKey[] {
   if (typeof jwk !== 'object' || jwk === null) return []
   const { kty, crv, n, e, x, y, use, alg, kid, key_ops: operations } = jwk as JsonWebKey
   if ((use ?? 'sig') !== 'sig') return []
@@ -166,7 +170,7 @@ function isAllowed(name: SignatureAlgorithm, alg: unknown): boolean {
   return name === alg || (isEdwards && (name === 'EdDSA' || name === 'Ed25519'))
 }
 
-export interface Keys {
+export interface TokenKeys {
   /** The key that signs tokens. @throws {Error} if tokens are only verified */
   signing(): Promise<PrivateKey>
   /** Whether tokens can be signed, as far as is known. */
@@ -191,7 +195,7 @@ interface KeysOptions {
 /** The form of a `kid` that an issuer may use for a key without a configured name. */
 const plainName = /^[\w.:~=+-]{1,200}$/
 
-export function createKeys(options: KeysOptions): Keys {
+export function createKeys(options: KeysOptions): TokenKeys {
   const { origin, log, now = Date.now, maxBytes = 256 * 1024 } = options
   switch (origin.from) {
     case 'given':
@@ -205,7 +209,7 @@ export function createKeys(options: KeysOptions): Keys {
   }
 }
 
-function createFixedKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[]): Keys {
+function createFixedKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[]): TokenKeys {
   return {
     signing: () => (pair === undefined ? failToSign() : Promise.resolve(pair)),
     canSign: pair !== undefined,
@@ -215,7 +219,7 @@ function createFixedKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[
   }
 }
 
-function createFolderKeys(folder: string, log: Log): Keys {
+function createFolderKeys(folder: string, log: Log): TokenKeys {
   let opened: Promise<PrivateKey> | undefined
   const open = (): Promise<PrivateKey> => {
     opened ??= openKeyFolder(folder, log).catch((error: unknown) => {
@@ -233,7 +237,7 @@ function createFolderKeys(folder: string, log: Log): Keys {
   }
 }
 
-function createRemoteKeys(options: Omit<KeySetOptions, 'onChange'>): Keys {
+function createRemoteKeys(options: Omit<KeySetOptions, 'onChange'>): TokenKeys {
   const listeners: (() => void)[] = []
   const set = createKeySet({
     ...options,

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 
-interface Entry {
+interface VerifiedToken {
   readonly claims: Claims
   /** Milliseconds since 1970. */
   readonly until: number
@@ -23,7 +23,7 @@ const defaultMaxTokens = 10_000
 const useInterval = 5000
 
 export class VerifiedTokens {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, VerifiedToken>()
   readonly #maxTokens: number
   readonly #onUse: (claims: Claims, request: ServerRequest) => void
 

@@ -15,7 +15,7 @@ import type { ApplicationState } from '../serving/application-state.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Container } from './container.js'
-import type { Listener } from './listen.js'
+import type { PortListener } from './listen.js'
 import type { ApplicationPlan } from './plan-application.js'
 import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
@@ -35,7 +35,7 @@ interface Running {
   readonly state: ApplicationState
   readonly dispatcher: Dispatcher
   readonly ending: Ending
-  readonly listener: Listener | undefined
+  readonly listener: PortListener | undefined
   readonly live: LiveQueries
   /** True if the port stays open for the next process, which accepts new connections meanwhile. */
   readonly handsPortOver: boolean

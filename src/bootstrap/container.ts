@@ -11,9 +11,9 @@ import {
   classProvider,
   tokenName,
   toProvider,
-  type Provider,
+  type ContainerProvider,
   type ProviderDeclaration,
-  type Token,
+  type InjectionToken,
 } from './provider.js'
 
 /** A provider with hooks for start and stop. Both may be asynchronous. */
@@ -39,36 +39,36 @@ interface ContainerOptions {
   /** Classes of interceptors; they need not be listed as providers. */
   readonly interceptors?: readonly Class[]
   /** Replacements of providers, by token: a class is instantiated, anything else is the value. */
-  readonly override: readonly (readonly [Token, unknown])[]
+  readonly override: readonly (readonly [InjectionToken, unknown])[]
   /** Tokens of the framework's providers. Providers of the application with the same token take precedence. */
   readonly builtIn: readonly Class[]
 }
 
 export class Container {
-  readonly #providers: ReadonlyMap<Token, Provider>
-  readonly #instances = new Map<Token, unknown>()
+  readonly #providers: ReadonlyMap<InjectionToken, ContainerProvider>
+  readonly #instances = new Map<InjectionToken, unknown>()
   readonly #started: unknown[] = []
 
   /** @param providers checked: all dependencies are among them, without cycles */
-  constructor(providers: ReadonlyMap<Token, Provider>) {
+  constructor(providers: ReadonlyMap<InjectionToken, ContainerProvider>) {
     this.#providers = providers
   }
 
   /** True if a provider or controller depends on it. */
-  needs(token: Token): boolean {
+  needs(token: InjectionToken): boolean {
     return this.dependentsOf(token).length > 0
   }
 
   /** The names of the providers and controllers that depend on it. */
-  dependentsOf(token: Token): string[] {
+  dependentsOf(token: InjectionToken): string[] {
     return [...this.#providers.values()]
       .filter(({ dependencies }) => dependencies.includes(token))
       .map((provider) => tokenName(provider.token))
   }
 
   /** True if a class depends on a token, directly or through its dependencies. */
-  reaches(from: Token, token: Token): boolean {
-    const reached = new Set<Token>([from])
+  reaches(from: InjectionToken, token: InjectionToken): boolean {
+    const reached = new Set<InjectionToken>([from])
     for (const next of reached) {
       if (next === token) return true
       for (const dependency of this.#providers.get(next)?.dependencies ?? [])
@@ -78,7 +78,7 @@ export class Container {
   }
 
   /** Sets an instance that was created elsewhere, before the other instances are created. */
-  provide(token: Token, instance: unknown): void {
+  provide(token: InjectionToken, instance: unknown): void {
     if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)
   }
 
@@ -94,11 +94,11 @@ export class Container {
    * @throws {Error} if nothing provides it
    */
   get<T>(token: Class<T> | string | symbol): T {
-    if (!this.#instances.has(token as Token)) {
-      const name = tokenName(token as Token)
-      throw new Error(`No module provides ${name}. ${this.#fixFor(token as Token, name)}`)
+    if (!this.#instances.has(token as InjectionToken)) {
+      const name = tokenName(token as InjectionToken)
+      throw new Error(`No module provides ${name}. ${this.#fixFor(token as InjectionToken, name)}`)
     }
-    return this.#instances.get(token as Token) as T
+    return this.#instances.get(token as InjectionToken) as T
   }
 
   /**
@@ -150,7 +150,7 @@ export class Container {
     }
   }
 
-  #fixFor(token: Token, name: string): string {
+  #fixFor(token: InjectionToken, name: string): string {
     // The framework provides it only if something depends on it.
     if (this.#providers.has(token))
       return 'Add records to the module, or inject it in a constructor.'
@@ -158,7 +158,7 @@ export class Container {
     return near === undefined ? 'Add it to the providers of a module.' : `Did you mean ${near}?`
   }
 
-  async #make(token: Token): Promise<unknown> {
+  async #make(token: InjectionToken): Promise<unknown> {
     if (this.#instances.has(token)) return this.#instances.get(token)
     const provider = this.#providers.get(token)
     const dependencies: unknown[] = []
@@ -184,9 +184,12 @@ export function createContainer(options: ContainerOptions, problems: Problems): 
   return new Container(providers)
 }
 
-function collectProviders(options: ContainerOptions, problems: Problems): Map<Token, Provider> {
-  const declared = new Map<Token, ProviderDeclaration>()
-  const providers = new Map<Token, Provider>()
+function collectProviders(
+  options: ContainerOptions,
+  problems: Problems,
+): Map<InjectionToken, ContainerProvider> {
+  const declared = new Map<InjectionToken, ProviderDeclaration>()
+  const providers = new Map<InjectionToken, ContainerProvider>()
   for (const token of options.builtIn) {
     providers.set(token, { token, dependencies: [], make: notYet, problem: undefined })
   }
@@ -226,7 +229,7 @@ function collectProviders(options: ContainerOptions, problems: Problems): Map<To
 }
 
 function applyOverrides(
-  providers: Map<Token, Provider>,
+  providers: Map<InjectionToken, ContainerProvider>,
   { override }: ContainerOptions,
   problems: Problems,
 ): void {
@@ -238,7 +241,7 @@ function applyOverrides(
         remedy: 'Override a token that a module provides.',
       })
     }
-    const provider: Provider = isClass(replacement)
+    const provider: ContainerProvider = isClass(replacement)
       ? classProvider(token, replacement)
       : { token, dependencies: [], make: () => replacement, problem: undefined }
     providers.set(token, provider)
@@ -249,8 +252,8 @@ const emitTypes =
   ' Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator on the class, @Injectable if it has no other.'
 
 function checkDependencies(
-  provider: Provider,
-  providers: ReadonlyMap<Token, Provider>,
+  provider: ContainerProvider,
+  providers: ReadonlyMap<InjectionToken, ContainerProvider>,
   { moduleName }: ContainerOptions,
   problems: Problems,
 ): void {
@@ -277,9 +280,9 @@ function checkDependencies(
 
 /** The chain of dependencies that leads to a token, from the outside: `OrderController → OrderStore`. */
 function pathTo(
-  token: Token,
-  providers: ReadonlyMap<Token, Provider>,
-  visited = new Set<Token>(),
+  token: InjectionToken,
+  providers: ReadonlyMap<InjectionToken, ContainerProvider>,
+  visited = new Set<InjectionToken>(),
 ): string {
   visited.add(token)
   for (const other of providers.values()) {
@@ -289,9 +292,12 @@ function pathTo(
   return tokenName(token)
 }
 
-function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problems): void {
-  const done = new Set<Token>()
-  const visit = (token: Token, path: readonly Token[]): void => {
+function checkCircles(
+  providers: ReadonlyMap<InjectionToken, ContainerProvider>,
+  problems: Problems,
+): void {
+  const done = new Set<InjectionToken>()
+  const visit = (token: InjectionToken, path: readonly InjectionToken[]): void => {
     const start = path.indexOf(token)
     if (start !== -1) {
       const names = [...path.slice(start), token].map(tokenName)

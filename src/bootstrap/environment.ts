@@ -16,7 +16,7 @@ import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
 import { isClass, type Class } from '../metadata/class.js'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassMetadata } from '../metadata/class-metadata.js'
-import { classProvider, type ProviderDeclaration, type Token } from './provider.js'
+import { classProvider, type ProviderDeclaration, type InjectionToken } from './provider.js'
 
 const configs = createClassMetadata<true>('config')
 
@@ -40,7 +40,7 @@ interface ConfigInput {
   /** Undefined if the application is only described: then nothing is read. */
   readonly variables: Variables | undefined
   /** Replacements of providers: the classes that they replace are not read. */
-  readonly override: readonly (readonly [Token, unknown])[]
+  readonly override: readonly (readonly [InjectionToken, unknown])[]
 }
 
 /**

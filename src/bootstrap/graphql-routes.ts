@@ -41,7 +41,7 @@ import { hasWebSockets } from '../serving/sockets/web-socket.js'
 import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
-import type { Method } from '../routing/route-table.js'
+import type { RouteMethod } from '../routing/route-table.js'
 import type { ModuleParts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/current-request.js'
@@ -181,7 +181,7 @@ function checkPaths(
 }
 
 interface GraphqlRoute extends FrameworkRoute {
-  readonly method: Method
+  readonly method: RouteMethod
 }
 
 export interface GraphqlServing {

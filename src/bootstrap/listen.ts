@@ -14,7 +14,7 @@ import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './cli-hooks.js'
 import type { Settings } from './options.js'
 
-export interface Listener {
+export interface PortListener {
   readonly url: string
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ interface ListenOptions {
  * @returns `undefined` for an application that opens no port
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
-export async function listen(options: ListenOptions): Promise<Listener | undefined> {
+export async function listen(options: ListenOptions): Promise<PortListener | undefined> {
   const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
@@ -123,7 +123,7 @@ interface Workers {
 const shortLife = 1000
 
 /** The messages between the processes. */
-type Message =
+type WorkerMessage =
   | { readonly filigree: 'listening'; readonly url: string }
   | { readonly filigree: 'close' }
   /** From a worker to all others, through the first process: which caller has written. */
@@ -176,14 +176,14 @@ const listening = new WeakSet<Worker>()
 
 function fork(): Worker {
   const worker = cluster.fork()
-  worker.on('message', (message: Partial<Message> | null) => {
+  worker.on('message', (message: Partial<WorkerMessage> | null) => {
     if (message?.filigree === 'listening') listening.add(worker)
-    if (message?.filigree === 'wrote') forward(message as Message, worker)
+    if (message?.filigree === 'wrote') forward(message as WorkerMessage, worker)
   })
   return worker
 }
 
-function forward(message: Message, from: Worker): void {
+function forward(message: WorkerMessage, from: Worker): void {
   for (const worker of Object.values(cluster.workers ?? {})) {
     if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message)
   }
@@ -194,7 +194,7 @@ export function otherWorkers(): OtherProcesses | undefined {
   if (!cluster.isWorker) return undefined
   return {
     notify: (names) => {
-      if (process.connected) process.send?.({ filigree: 'wrote', names } satisfies Message)
+      if (process.connected) process.send?.({ filigree: 'wrote', names } satisfies WorkerMessage)
     },
     onNotified: (listener) => {
       const onMessage = (message: unknown): void => {
@@ -213,9 +213,9 @@ export function otherWorkers(): OtherProcesses | undefined {
 /** In a worker: reports its address to the first process, and closes when it is asked to. */
 export function reportToPrimary(url: string, close: () => Promise<void>): void {
   if (!cluster.isWorker) return
-  process.send?.({ filigree: 'listening', url } satisfies Message)
+  process.send?.({ filigree: 'listening', url } satisfies WorkerMessage)
   process.on('message', (message) => {
-    if ((message as Partial<Message> | null)?.filigree !== 'close') return
+    if ((message as Partial<WorkerMessage> | null)?.filigree !== 'close') return
     close().then(
       () => process.exit(0),
       () => process.exit(1),
@@ -225,7 +225,7 @@ export function reportToPrimary(url: string, close: () => Promise<void>): void {
 
 function whenListening(worker: Worker): Promise<string> {
   return new Promise((resolve, reject) => {
-    worker.on('message', (message: Partial<Message> | null) => {
+    worker.on('message', (message: Partial<WorkerMessage> | null) => {
       if (message?.filigree === 'listening') resolve((message as { url: string }).url)
     })
     worker.once('exit', (code) => {
@@ -244,7 +244,7 @@ async function closeWorker(worker: Worker): Promise<void> {
   // A worker that is still starting has no requests in flight and cannot receive messages yet: it would start listening
   // later and remain.
   if (worker.isConnected() && listening.has(worker)) {
-    worker.send({ filigree: 'close' } satisfies Message)
+    worker.send({ filigree: 'close' } satisfies WorkerMessage)
   } else worker.process.kill()
   await ended
 }

@@ -31,7 +31,7 @@ import { findCookieNameProblem } from '../http/cookies.js'
 import type { ClassReference } from '../metadata/class.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import type { Environment } from './environment.js'
-import type { Token } from './provider.js'
+import type { InjectionToken } from './provider.js'
 import { isOfPackage, readList } from './module.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
@@ -141,7 +141,7 @@ export interface BootstrapOptions {
    */
   live?: LiveQueriesOptions
   /** Replaces providers, for tests: `[[Mailer, fakeMailer]]`. */
-  override?: readonly (readonly [Token, unknown])[]
+  override?: readonly (readonly [InjectionToken, unknown])[]
   /** The environment's variables. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>
 }
@@ -172,7 +172,7 @@ export interface Settings {
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
   readonly live: ResolvedLiveOptions
-  readonly override: readonly (readonly [Token, unknown])[]
+  readonly override: readonly (readonly [InjectionToken, unknown])[]
 }
 
 const maxProxies = 32

@@ -8,14 +8,14 @@ import {
 } from '../metadata/dialect.js'
 
 /** The key of a provider. */
-export type Token = Class | string | symbol
+export type InjectionToken = Class | string | symbol
 
 /** An entry of `static inject`: a token, or a thunk of a class that is defined later. */
-type Dependency = Token | (() => Class)
+type Dependency = InjectionToken | (() => Class)
 
 /** `{ provide: 'clock', use: () => 0 }`: an existing value. */
 interface ValueProvider {
-  readonly provide: Token
+  readonly provide: InjectionToken
   readonly use: unknown
 }
 
@@ -24,7 +24,7 @@ interface ValueProvider {
  * asynchronously.
  */
 interface FactoryProvider {
-  readonly provide: Token
+  readonly provide: InjectionToken
   readonly make: (...dependencies: never[]) => unknown
   readonly inject?: readonly Dependency[]
 }
@@ -51,9 +51,9 @@ type TokensOf<Values extends readonly unknown[]> = {
 }
 
 /** A provider, in the form that the container uses. */
-export interface Provider {
-  readonly token: Token
-  readonly dependencies: readonly Token[]
+export interface ContainerProvider {
+  readonly token: InjectionToken
+  readonly dependencies: readonly InjectionToken[]
   readonly make: (dependencies: readonly unknown[]) => unknown
   /** Why its dependencies are not known, as the end of a sentence; `undefined` if they are. */
   readonly problem: string | undefined
@@ -73,7 +73,9 @@ export function Injectable(...args: unknown[]): AnyDecorator | undefined {
 }
 
 /** @returns `undefined` for anything that is not a provider */
-export function toProvider(declaration: ProviderDeclaration | undefined): Provider | undefined {
+export function toProvider(
+  declaration: ProviderDeclaration | undefined,
+): ContainerProvider | undefined {
   if (typeof declaration === 'function') {
     const owner = resolveClass(declaration)
     return owner === undefined ? undefined : classProvider(owner, owner)
@@ -93,7 +95,7 @@ export function toProvider(declaration: ProviderDeclaration | undefined): Provid
 }
 
 /** A provider that creates `owner` under the key `token`. */
-export function classProvider(token: Token, owner: Class): Provider {
+export function classProvider(token: InjectionToken, owner: Class): ContainerProvider {
   const construct = owner as unknown as new (...dependencies: unknown[]) => object
   return {
     token,
@@ -103,12 +105,12 @@ export function classProvider(token: Token, owner: Class): Provider {
 }
 
 /** @returns the token's name for messages: a class's name, or the text */
-export function tokenName(token: Token): string {
+export function tokenName(token: InjectionToken): string {
   if (typeof token === 'symbol') return token.description ?? String(token)
   return typeof token === 'function' ? token.name : token
 }
 
-type Dependencies = Pick<Provider, 'dependencies' | 'problem'>
+type Dependencies = Pick<ContainerProvider, 'dependencies' | 'problem'>
 
 function constructorDependencies(owner: Class): Dependencies {
   const { inject } = owner as { inject?: readonly Dependency[] }
@@ -162,7 +164,7 @@ function countOf(count: number, noun: 'argument' | 'entry'): string {
 }
 
 function readDependencies(declared: readonly (Dependency | undefined)[]): Dependencies {
-  const dependencies: Token[] = []
+  const dependencies: InjectionToken[] = []
   for (const [index, dependency] of declared.entries()) {
     const token = typeof dependency === 'function' ? resolveClass(dependency) : dependency
     if (!isToken(token)) {
@@ -217,6 +219,6 @@ function readEmitted(types: readonly unknown[]): Dependencies {
   return { dependencies: types as readonly Class[], problem: undefined }
 }
 
-function isToken(value: unknown): value is Token {
+function isToken(value: unknown): value is InjectionToken {
   return typeof value === 'string' || typeof value === 'symbol' || isClass(value)
 }

@@ -29,7 +29,7 @@ export interface ExpiringStore<Value> {
   deleteExpired(now: number): MaybePromise<void>
 }
 
-interface Entry<Value> {
+interface ExpiringValue<Value> {
   readonly value: Value
   expiresAt: number
 }
@@ -44,7 +44,7 @@ interface MemoryStoreOptions {
 /** The store of one process. Its entries end with the process. */
 export class MemoryExpiringStore<Value> implements ExpiringStore<Value> {
   /** In the order in which they were stored. */
-  readonly #entries = new Map<string, Entry<Value>>()
+  readonly #entries = new Map<string, ExpiringValue<Value>>()
   readonly #maxEntries: number
   readonly #sweepInterval: number
   #nextSweep = -Infinity

@@ -256,7 +256,7 @@ function itemCount(count: number): string {
   return `${count} item${count === 1 ? '' : 's'}`
 }
 
-export interface CheckOptions {
+export interface CheckWriterOptions {
   readonly unknownKeys: 'refuse' | 'drop'
   /** Every key may be absent, and defaults are not applied. */
   readonly partial: boolean
@@ -272,13 +272,13 @@ export interface CheckOptions {
 /** Writes the functions of a shape and of its nested shapes. */
 export class CheckWriter {
   readonly functions: FunctionSet
-  readonly options: CheckOptions
+  readonly options: CheckWriterOptions
   /** True once a rule was written that runs after the object is complete. */
   hasDeferredRules = false
   readonly #names = new Map<Shape, string>()
   #count = 0
 
-  constructor(functions: FunctionSet, options: CheckOptions) {
+  constructor(functions: FunctionSet, options: CheckWriterOptions) {
     this.functions = functions
     this.options = options
   }

@@ -45,7 +45,7 @@ export interface WrittenConstraints {
  */
 export type RuleScope = 'all' | 'field' | 'object'
 
-type Condition = (object: unknown, value: unknown) => boolean
+type RuleCondition = (object: unknown, value: unknown) => boolean
 
 export function writeClassValidator(
   field: ShapeField,
@@ -128,8 +128,8 @@ function isKnownCondition({ name, metadata }: Constraint): boolean {
   return name === 'isOptional' || metadata.constraints?.[0] === isSent
 }
 
-function toCondition({ metadata }: Constraint): Condition {
-  return metadata.constraints?.[0] as Condition
+function toCondition({ metadata }: Constraint): RuleCondition {
+  return metadata.constraints?.[0] as RuleCondition
 }
 
 function writeGate(conditions: readonly Constraint[]): string {

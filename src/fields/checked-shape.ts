@@ -7,7 +7,7 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
-import { compileInput, type Check } from './compile-input.js'
+import { compileInput, type InputCheck } from './compile-input.js'
 import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
@@ -195,7 +195,10 @@ export interface CheckOfOptions {
  *
  * @throws {DeclarationError} the class has invalid fields
  */
-export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
+export function checkOf<T extends object>(
+  type: Class<T>,
+  options: CheckOfOptions = {},
+): InputCheck<T> {
   checkCallOptions('checkOf', options, new Set(['name']))
   const { name = 'the value' } = options
   return compileInput(readCheckedShape(type), { from: 'program', inputName: name })

@@ -49,7 +49,7 @@ export interface InputOptions {
  *
  * @throws {HttpError} 400 `VALIDATION`; `errors` has at most 50 violations by path (a promise rejects with it)
  */
-export type Check<T> = (value: unknown) => T | Promise<T>
+export type InputCheck<T> = (value: unknown) => T | Promise<T>
 
 /**
  * Compiles the check of a shape. It does not convert the input: `"5"` is not a number. It reads each property once.
@@ -65,9 +65,12 @@ export type Check<T> = (value: unknown) => T | Promise<T>
 export function compileInput<T extends object>(
   shape: Shape<T>,
   options: InputOptions & { list: true },
-): Check<T[]>
-export function compileInput<T extends object>(shape: Shape<T>, options?: InputOptions): Check<T>
-export function compileInput(shape: Shape, options: InputOptions = {}): Check<unknown> {
+): InputCheck<T[]>
+export function compileInput<T extends object>(
+  shape: Shape<T>,
+  options?: InputOptions,
+): InputCheck<T>
+export function compileInput(shape: Shape, options: InputOptions = {}): InputCheck<unknown> {
   const { build, hasDeferredRules } = compileBuilder(shape, options)
   const inputName = options.inputName ?? 'the body'
   const order = createViolationOrder(shape, options.list)
@@ -93,7 +96,7 @@ export function compileInput(shape: Shape, options: InputOptions = {}): Check<un
 export function compileObjectRules(
   shape: Shape,
   options: Pick<InputOptions, 'from' | 'inputName'>,
-): Check<object> | undefined {
+): InputCheck<object> | undefined {
   const all: InputOptions = { ...options, scope: 'object', unknownKeys: 'drop' }
   return compileBuilder(shape, all).hasDeferredRules ? compileInput(shape, all) : undefined
 }

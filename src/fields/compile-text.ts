@@ -9,7 +9,7 @@ import {
   compileBuilder,
   createViolationOrder,
   finishCheck,
-  type Check,
+  type InputCheck,
   type CheckRun,
   type InputOptions,
 } from './compile-input.js'
@@ -29,7 +29,7 @@ import type { Shape, ShapeField } from './shape.js'
 export function compileText<T extends object>(
   shape: Shape<T>,
   options: TextOptions = {},
-): Check<T> {
+): InputCheck<T> {
   const { build, hasDeferredRules } = compileBuilder(shape, options)
   const inputName = options.inputName ?? 'the query'
   const order = createViolationOrder(shape)
@@ -73,11 +73,11 @@ export interface TextOptions extends Omit<InputOptions, 'list'> {
   isForm?: boolean
 }
 
-type Reader = (raw: unknown) => unknown
+type TextReader = (raw: unknown) => unknown
 
 interface NamedReader {
   readonly name: string
-  readonly read: Reader
+  readonly read: TextReader
 }
 
 /** The violation of a text: `must be an integer`. */
@@ -135,7 +135,7 @@ function formOf({ name, nested, kind, list }: ShapeField): string | undefined {
   return `Write ${name} as JSON: ${list ? '[{"…": …}]' : '{"…": …}'}`
 }
 
-function readerOf(field: ShapeField): Reader {
+function readerOf(field: ShapeField): TextReader {
   const readItem = itemReaderOf(field)
   if (!field.list)
     return (raw) => (Array.isArray(raw) ? readRepeated(field, raw, readItem) : readItem(raw))
@@ -154,7 +154,7 @@ function readerOf(field: ShapeField): Reader {
 }
 
 /** Browsers send every input of a form, empty ones too, and `on` for a checkbox without a value. */
-function formReaderOf(field: ShapeField): Reader {
+function formReaderOf(field: ShapeField): TextReader {
   const read = readerOf(field)
   const dropsEmpty = isEmptyAbsent(field)
   const readsOn = isCheckbox(field)
@@ -189,14 +189,14 @@ function isPlainText({ kind, rules }: ShapeField): boolean {
   return rules.format === undefined && rules.oneOf === undefined
 }
 
-function readRepeated(field: ShapeField, raw: unknown[], readItem: Reader): unknown {
+function readRepeated(field: ShapeField, raw: unknown[], readItem: TextReader): unknown {
   if (field.declared !== undefined) return new UnreadableText('must be given once')
   // class-validator's rules decide whether a list is allowed.
   const values = raw.map(readItem)
   return values.find((value) => value instanceof UnreadableText) ?? values
 }
 
-function itemReaderOf(field: ShapeField): Reader {
+function itemReaderOf(field: ShapeField): TextReader {
   const { fromText, label } = field.entry
   if (hasUnknownKind(field)) return (raw) => raw
   const wrongKind = new UnreadableText(

@@ -66,7 +66,7 @@ function comparableOf(
   return entry.comparable(value)
 }
 
-export interface FieldDeclaration {
+export interface UncheckedField {
   /** `Order.lines` */
   readonly where: string
   readonly metadata: FieldMetadata | undefined
@@ -91,7 +91,7 @@ export interface CheckedDeclaration extends FieldType {
 
 /** @returns `undefined` if the field has no usable type; the reason is added to `problems` */
 export function checkDeclaration(
-  declaration: FieldDeclaration,
+  declaration: UncheckedField,
   problems: Problems,
 ): CheckedDeclaration | undefined {
   const { where, metadata } = declaration
@@ -117,7 +117,7 @@ function findNameProblem(name: string): string | undefined {
 }
 
 function readKind(
-  declaration: FieldDeclaration,
+  declaration: UncheckedField,
   metadata: FieldMetadata,
   problems: Problems,
 ): FieldType | undefined {
@@ -139,7 +139,7 @@ function readKind(
 
 /** The type of a property without `@Field`: its kind is only a guess, but nested values need a class. */
 function readUndeclaredType(
-  declaration: FieldDeclaration,
+  declaration: UncheckedField,
   problems: Problems,
 ): FieldType | undefined {
   const { where, constraints, emittedType: emitted } = declaration
@@ -161,7 +161,7 @@ function readUndeclaredType(
 
 /** The type of a `@Field()` without arguments. Only strings, booleans and classes determine the kind. */
 function readEmittedType(
-  { where, emittedType: emitted }: FieldDeclaration,
+  { where, emittedType: emitted }: UncheckedField,
   problems: Problems,
 ): FieldType | undefined {
   if (emitted === String) return { kind: 'string', nested: undefined, list: false }

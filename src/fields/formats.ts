@@ -6,7 +6,7 @@ import { isDate, timestampPattern, toTimestamp } from './kinds/dates.js'
 import { isUuid } from './kinds/table.js'
 import type { JsonSchema } from './kinds/kind.js'
 
-export interface Format {
+export interface TextFormat {
   /** Completes "site must be …": `a URL`. */
   readonly label: string
   readonly test: (text: string) => boolean
@@ -62,7 +62,7 @@ export const formats = {
     schema: { pattern: phone.source },
     test: upTo(16, phone),
   },
-} as const satisfies Readonly<Record<string, Format>>
+} as const satisfies Readonly<Record<string, TextFormat>>
 
 export type FormatName = keyof typeof formats
 

@@ -30,13 +30,13 @@ const maxPositions = 400
  */
 const maxCopies = 10
 
-interface Part {
+interface ExpressionPart {
   readonly nullable: boolean
   readonly first: readonly number[]
   readonly last: readonly number[]
 }
 
-const emptyPart: Part = { nullable: true, first: [], last: [] }
+const emptyPart: ExpressionPart = { nullable: true, first: [], last: [] }
 
 /** @throws {SyntaxError} if it is not a pattern, {RangeError} if it has too many positions */
 export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
@@ -100,9 +100,9 @@ class Builder {
     return { accepts: this.#accepts, follow: this.#follow, last: new Set(result.last) }
   }
 
-  #either(alternatives: readonly AST.Alternative[]): Part {
+  #either(alternatives: readonly AST.Alternative[]): ExpressionPart {
     const parts = alternatives.map(({ elements }) =>
-      elements.reduce<Part>(
+      elements.reduce<ExpressionPart>(
         (before, element) => this.#join(before, this.#part(element)),
         emptyPart,
       ),
@@ -114,7 +114,7 @@ class Builder {
     }
   }
 
-  #part(element: AST.Element): Part {
+  #part(element: AST.Element): ExpressionPart {
     switch (element.type) {
       case 'Character':
       case 'CharacterClass':
@@ -135,9 +135,9 @@ class Builder {
     }
   }
 
-  #quantified({ min, max, element }: AST.Quantifier): Part {
+  #quantified({ min, max, element }: AST.Quantifier): ExpressionPart {
     const isUnbounded = max === Infinity || (max >= maxCopies && this.#asLoops)
-    const copy = (): Part => this.#part(element)
+    const copy = (): ExpressionPart => this.#part(element)
     let result = emptyPart
     for (let count = 0; count < Math.min(min, isUnbounded ? 1 : maxCopies); count++) {
       result = this.#join(result, isUnbounded ? this.#repeat(copy(), false) : copy())
@@ -149,14 +149,14 @@ class Builder {
     return result
   }
 
-  #addPosition(accepts: bigint): Part {
+  #addPosition(accepts: bigint): ExpressionPart {
     const position = this.#accepts.push(accepts) - 1
     if (position >= maxPositions) throw new RangeError('The pattern has too many positions.')
     this.#follow.push(new Map())
     return { nullable: false, first: [position], last: [position] }
   }
 
-  #join(before: Part, after: Part): Part {
+  #join(before: ExpressionPart, after: ExpressionPart): ExpressionPart {
     this.#connect(before, after)
     return {
       nullable: before.nullable && after.nullable,
@@ -165,12 +165,12 @@ class Builder {
     }
   }
 
-  #repeat(part: Part, nullable = true): Part {
+  #repeat(part: ExpressionPart, nullable = true): ExpressionPart {
     this.#connect(part, part)
     return { ...part, nullable: nullable || part.nullable }
   }
 
-  #connect({ last }: Part, { first }: Part): void {
+  #connect({ last }: ExpressionPart, { first }: ExpressionPart): void {
     for (const from of last) {
       const follow = this.#follow[from]
       for (const to of first) follow?.set(to, Math.min(2, (follow.get(to) ?? 0) + 1))

@@ -30,8 +30,8 @@ interface BreakingChange {
 
 /** Two versions of a schema, and its location. */
 interface SchemaPair {
-  readonly before: Schema
-  readonly after: Schema
+  readonly before: OptionalSchema
+  readonly after: OptionalSchema
   /** `POST /items: body.price` */
   readonly where: string
   readonly documents: { readonly before: OpenAPIObject; readonly after: OpenAPIObject }
@@ -39,8 +39,8 @@ interface SchemaPair {
   readonly trail?: ReadonlySet<string>
 }
 
-type Schema = SchemaObject | ReferenceObject | undefined
-type Comparison = (pair: ResolvedPair) => BreakingChange[]
+type OptionalSchema = SchemaObject | ReferenceObject | undefined
+type FindChanges = (pair: ResolvedPair) => BreakingChange[]
 
 interface ResolvedPair extends SchemaPair {
   readonly before: SchemaObject
@@ -87,7 +87,7 @@ function outputChanges(pair: SchemaPair): BreakingChange[] {
   })
 }
 
-function compare(pair: SchemaPair, findChanges: Comparison): BreakingChange[] {
+function compare(pair: SchemaPair, findChanges: FindChanges): BreakingChange[] {
   const key = `${referenceOf(pair.before)} ${referenceOf(pair.after)}`
   const isReferred = key !== ' '
   if (isReferred && pair.trail?.has(key) === true) return []
@@ -97,12 +97,12 @@ function compare(pair: SchemaPair, findChanges: Comparison): BreakingChange[] {
   return findChanges({ ...pair, before, after, ...(trail === undefined ? {} : { trail }) })
 }
 
-function referenceOf(schema: Schema): string {
+function referenceOf(schema: OptionalSchema): string {
   return schema !== undefined && '$ref' in schema ? (schema.$ref ?? '') : ''
 }
 
 /** Follows references; `anyOf` with null becomes one schema whose types include null. */
-function resolve(schema: Schema, document: OpenAPIObject): SchemaObject {
+function resolve(schema: OptionalSchema, document: OpenAPIObject): SchemaObject {
   if (schema === undefined) return {}
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace('#/components/schemas/', '')

@@ -7,7 +7,7 @@ import type { SchemaObject } from 'openapi3-ts/oas31'
 import { enumValues, isSent, type Constraint } from '../fields/class-validator.js'
 import { toRules } from '../fields/constraint-runner.js'
 import type { ShapeField } from '../fields/shape.js'
-import { mergeSchemas, type Schema, portablePattern } from './json-schema.js'
+import { mergeSchemas, type SchemaOrReference, portablePattern } from './json-schema.js'
 import { datetime } from '../fields/kinds/dates.js'
 
 /**
@@ -15,8 +15,8 @@ import { datetime } from '../fields/kinds/dates.js'
  * list.
  */
 interface ConstraintSchemas {
-  readonly value: Schema
-  readonly items: Schema | undefined
+  readonly value: SchemaOrReference
+  readonly items: SchemaOrReference | undefined
 }
 
 /**
@@ -25,8 +25,8 @@ interface ConstraintSchemas {
  */
 export function schemaFromConstraints(
   { constraints, nested }: ShapeField,
-  refer: (nested: NonNullable<ShapeField['nested']>) => Schema,
-): Schema {
+  refer: (nested: NonNullable<ShapeField['nested']>) => SchemaOrReference,
+): SchemaOrReference {
   const { value, items } = schemasOf(constraints)
   const item = nested === undefined || !nests(constraints) ? items : refer(nested)
   if (item === undefined) return value
@@ -36,7 +36,10 @@ export function schemaFromConstraints(
 }
 
 /** Adds class-validator's rules to the schema of a property with `@Field`. */
-export function addConstraintSchemas(schema: Schema, { constraints, list }: ShapeField): Schema {
+export function addConstraintSchemas(
+  schema: SchemaOrReference,
+  { constraints, list }: ShapeField,
+): SchemaOrReference {
   const { value, items } = schemasOf(constraints)
   if (items === undefined) return mergeSchemas([schema, value])
   return mergeSchemas([schema, value, list ? { items } : items])
@@ -76,8 +79,8 @@ export function withConstraints(field: ShapeField, constraints: readonly Constra
 
 function schemasOf(constraints: readonly Constraint[]): ConstraintSchemas {
   if (hasCustomCondition(constraints)) return { value: {}, items: undefined }
-  const value: Schema[] = []
-  const items: Schema[] = []
+  const value: SchemaOrReference[] = []
+  const items: SchemaOrReference[] = []
   for (const { name, args, each } of plainRules(constraints)) {
     const schema = constraintSchema(name, args)
     if (schema !== undefined) (each ? items : value).push(schema)
@@ -105,11 +108,11 @@ function nests(constraints: readonly Constraint[]): boolean {
   return constraints.some(({ metadata }) => metadata.type === 'nestedValidation')
 }
 
-function oneOrMany(item: Schema): Schema {
-  const many: Schema = { type: 'array', items: item }
+function oneOrMany(item: SchemaOrReference): SchemaOrReference {
+  const many: SchemaOrReference = { type: 'array', items: item }
   if ('$ref' in item || item.type !== undefined) return { anyOf: [item, many] }
   // A schema without a type would also accept lists.
-  return { if: { type: 'array' }, then: many, else: item } as Schema
+  return { if: { type: 'array' }, then: many, else: item } as SchemaOrReference
 }
 
 /**

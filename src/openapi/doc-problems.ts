@@ -20,7 +20,7 @@ import {
 } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
-import { classSchema, componentName, inputView, reachable, type View } from './schemas.js'
+import { classSchema, componentName, inputView, reachable, type SchemaView } from './schemas.js'
 import { isMap } from '../core/json.js'
 import { checkOptionNames } from '../errors/unknown-options.js'
 import { toPlainJson } from './json-schema.js'
@@ -30,7 +30,7 @@ export function findNameCollisions(
   routes: readonly DocumentedRoute[],
   problems = new Problems(),
 ): readonly Problem[] {
-  const claims = new Map<string, Claim>()
+  const claims = new Map<string, SchemaNameClaim>()
   for (const documented of routes) {
     for (const { type, view } of classesOf(documented)) {
       for (const reached of reach(type, problems)) {
@@ -41,14 +41,18 @@ export function findNameCollisions(
   return problems.list
 }
 
-interface Claim {
+interface SchemaNameClaim {
   readonly type: Class
-  readonly view: View
+  readonly view: SchemaView
   /** The route in which it was found first. */
   readonly where: string
 }
 
-function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problems): void {
+function claim(
+  candidate: SchemaNameClaim,
+  claims: Map<string, SchemaNameClaim>,
+  problems: Problems,
+): void {
   const name = componentName(candidate.type, candidate.view)
   const first = claims.get(name)
   if (first?.type === candidate.type) return
@@ -64,7 +68,7 @@ function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problems)
   problems.add({ code: 'SCHEMA_NAME', message, remedy: 'Rename one of the classes.' })
 }
 
-function describe({ type, view }: Claim): string {
+function describe({ type, view }: SchemaNameClaim): string {
   return JSON.stringify(
     classSchema(type, view, (nested) => ({ $ref: componentName(nested, view) })),
   )
@@ -74,7 +78,7 @@ function classesOf({
   route,
   classes,
   unknownKeys,
-}: DocumentedRoute): { type: Class; view: View }[] {
+}: DocumentedRoute): { type: Class; view: SchemaView }[] {
   const { responses } = docMetadata(route.controller, route.member)
   const documented = [...responses.values()].map(({ type }) =>
     type === undefined ? undefined : resolveType(type),

@@ -46,7 +46,7 @@ import {
   requestBody,
 } from './requests.js'
 import { routeResponses } from './responses.js'
-import { createSchemas, type Schemas } from './schemas.js'
+import { createSchemas, type SchemaComponents } from './schemas.js'
 
 export async function toYaml(document: OpenAPIObject): Promise<string> {
   const { OpenApiBuilder } = await import('openapi3-ts/oas31')
@@ -202,7 +202,7 @@ interface OperationContext {
   readonly docs: ReadonlyMap<DocumentedRoute, DocMetadata>
   readonly ids: ReadonlyMap<DocumentedRoute, string>
   readonly names: readonly string[]
-  readonly schemas: Schemas
+  readonly schemas: SchemaComponents
   readonly schemes: SecuritySchemes
 }
 
@@ -310,7 +310,7 @@ interface ComponentSources {
 /** Only components that the document refers to. */
 function toComponents(
   routes: readonly DocumentedRoute[],
-  schemas: Schemas,
+  schemas: SchemaComponents,
   { paths, schemes, endpoints, customErrors }: ComponentSources,
 ): ComponentsObject {
   const secured =

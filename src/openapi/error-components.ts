@@ -16,7 +16,7 @@ import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import { resolveClass } from '../metadata/class.js'
-import type { Schemas } from './schemas.js'
+import type { SchemaComponents } from './schemas.js'
 import type { TokenSource } from '../auth/options.js'
 
 /** Prefix for the names of responses in the application's form; packages use the responses of the standard form. */
@@ -31,7 +31,7 @@ export interface CustomErrors {
   readonly responses: Readonly<Record<string, ResponseObject>>
 }
 
-export function createCustomErrors(errors: FormOfErrors, schemas: Schemas): CustomErrors {
+export function createCustomErrors(errors: FormOfErrors, schemas: SchemaComponents): CustomErrors {
   const type = resolveClass(errors.class)
   const schema = type === undefined ? {} : schemas.of({ type, list: false }, 'output')
   const content = { 'application/json': { schema } }

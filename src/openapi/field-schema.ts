@@ -8,16 +8,19 @@ import { type FieldRules, describeWriteRule } from '../fields/rules.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class.js'
 import { addConstraintSchemas, schemaFromConstraints } from './constraint-schema.js'
-import { type Schema, toPlainJson, portablePattern } from './json-schema.js'
+import { type SchemaOrReference, toPlainJson, portablePattern } from './json-schema.js'
 
-export type { Schema } from './json-schema.js'
+export type { SchemaOrReference } from './json-schema.js'
 
 /**
  * `@Field('string', { maxLength: 80, nullable: true })` → `{ type: ['string', 'null'], maxLength: 80 }`.
  *
  * @param refer returns the schema of a nested class, usually a reference
  */
-export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
+export function fieldSchema(
+  field: ShapeField,
+  refer: (type: Class) => SchemaOrReference,
+): SchemaOrReference {
   const base =
     field.declared === undefined
       ? schemaFromConstraints(field, (nested) => refer(nested()))
@@ -30,7 +33,10 @@ export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): 
  * Removes keywords that are checked after a conversion of the text (trim, case): the text as sent may be valid although
  * it violates them.
  */
-function withoutConvertedKeywords(schema: Schema, { declared = {}, list }: ShapeField): Schema {
+function withoutConvertedKeywords(
+  schema: SchemaOrReference,
+  { declared = {}, list }: ShapeField,
+): SchemaOrReference {
   const shortens = declared.trim === true || declared.collapse === true
   const folds = declared.lowercase === true || declared.uppercase === true
   const composes = declared.normalize !== undefined
@@ -38,20 +44,21 @@ function withoutConvertedKeywords(schema: Schema, { declared = {}, list }: Shape
   const keywords = ['pattern', 'allOf', 'format', 'enum']
   if (shortens || composes) keywords.push('maxLength')
   if (folds || composes) keywords.push('minLength')
-  const drop = (one: Schema): Schema =>
+  const drop = (one: SchemaOrReference): SchemaOrReference =>
     Object.fromEntries(Object.entries(one).filter(([word]) => !keywords.includes(word)))
-  if (list && 'items' in schema) return { ...schema, items: drop(schema.items as Schema) }
+  if (list && 'items' in schema)
+    return { ...schema, items: drop(schema.items as SchemaOrReference) }
   return drop(schema)
 }
 
 /** A field's schema in a query, where values are text: booleans may also be written as a digit. */
-export function inText(field: ShapeField, schema: Schema): Schema {
+export function inText(field: ShapeField, schema: SchemaOrReference): SchemaOrReference {
   return isBoolean(field) ? withTexts(schema, [digitOf(field.declared)]) : schema
 }
 
 /** A field's schema in a form, which also sends `on` for a checkbox, and empty values for missing fields. */
-export function inForm(field: ShapeField, schema: Schema): Schema {
-  const texts: Schema[] = []
+export function inForm(field: ShapeField, schema: SchemaOrReference): SchemaOrReference {
+  const texts: SchemaOrReference[] = []
   if (isBoolean(field)) {
     texts.push(digitOf(field.declared))
     if (isCheckbox(field) && allows(field.declared, true)) texts.push(textOf('on'))
@@ -64,11 +71,14 @@ function isBoolean({ kind, nested }: ShapeField): boolean {
   return kind === 'boolean' && nested === undefined
 }
 
-function textOf(text: string): Schema {
+function textOf(text: string): SchemaOrReference {
   return { type: 'string', enum: [text] }
 }
 
-function withTexts(schema: Schema, texts: readonly Schema[]): Schema {
+function withTexts(
+  schema: SchemaOrReference,
+  texts: readonly SchemaOrReference[],
+): SchemaOrReference {
   if ('type' in schema && schema.type === 'array' && schema.items !== undefined) {
     return { ...schema, items: { anyOf: [schema.items, ...texts] } }
   }
@@ -87,7 +97,7 @@ const annotating: ReadonlySet<string> = new Set([
 ])
 
 /** `1` is true and `0` false, where that is allowed. */
-function digitOf(rules: Readonly<FieldRules> | undefined): Schema {
+function digitOf(rules: Readonly<FieldRules> | undefined): SchemaOrReference {
   return { type: 'integer', enum: [0, 1].filter((digit) => allows(rules, digit === 1)) }
 }
 
@@ -96,7 +106,10 @@ function allows({ oneOf = [true, false] }: Readonly<FieldRules> = {}, value: boo
 }
 
 /** The schema of a field with `@Field`, without null. */
-function declaredSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
+function declaredSchema(
+  field: ShapeField,
+  refer: (type: Class) => SchemaOrReference,
+): SchemaOrReference {
   const single = field.nested === undefined ? valueSchema(field) : refer(field.nested())
   return field.list ? listOf(single, field.declared) : single
 }
@@ -143,7 +156,7 @@ const typedKeywords: ReadonlySet<string> = new Set(
 )
 
 /** Allows null: by `type: ['string', 'null']`, or by `anyOf` if other keywords would refuse it. */
-export function orNull(schema: Schema): Schema {
+export function orNull(schema: SchemaOrReference): SchemaOrReference {
   if (Object.keys(schema).length === 0) return schema
   const isPlain = Object.keys(schema).every((word) => typedKeywords.has(word))
   if ('$ref' in schema || schema.type === undefined || !isPlain) {
@@ -156,7 +169,7 @@ export function orNull(schema: Schema): Schema {
 }
 
 export function listOf(
-  items: Schema,
+  items: SchemaOrReference,
   rules: Pick<FieldRules, 'minItems' | 'maxItems'> = {},
 ): SchemaObject {
   return {

@@ -60,18 +60,18 @@ function mergeObjects(samples: readonly Readonly<Record<string, unknown>>[]): Sc
   return { type: 'object', properties: Object.fromEntries(properties) as Properties }
 }
 
-export type Schema = SchemaObject | ReferenceObject
+export type SchemaOrReference = SchemaObject | ReferenceObject
 
 /**
  * `{ type: 'string' }` and `{ minLength: 1 }` → `{ type: 'string', minLength: 1 }`. Keywords that cannot be joined (two
  * patterns) are put into `allOf`.
  */
-export function mergeSchemas(schemas: readonly Schema[]): Schema {
+export function mergeSchemas(schemas: readonly SchemaOrReference[]): SchemaOrReference {
   const [first, ...otherSchemas] = schemas.filter((schema) => Object.keys(schema).length > 0)
   return first === undefined ? {} : otherSchemas.reduce(mergeTwo, first)
 }
 
-function mergeTwo(one: Schema, other: Schema): Schema {
+function mergeTwo(one: SchemaOrReference, other: SchemaOrReference): SchemaOrReference {
   if ('$ref' in one || '$ref' in other) return { allOf: [one, other] }
   const merged = { ...one } as Record<string, unknown>
   const separate: Record<string, unknown> = {}

@@ -16,7 +16,13 @@ import type { ShapeField } from '../fields/shape.js'
 import { type Pattern, restType } from '../routing/pattern.js'
 import type { DocHeader, DocMetadata } from './doc.js'
 import { fieldSchema, inText, inForm } from './field-schema.js'
-import { mustBeSent, visibleFields, type Schemas, classSchema, inputView } from './schemas.js'
+import {
+  mustBeSent,
+  visibleFields,
+  type SchemaComponents,
+  classSchema,
+  inputView,
+} from './schemas.js'
 import {
   otherMedia,
   uploadMedia,
@@ -28,7 +34,7 @@ import {
 } from '../http/bodies/body-types.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { isMap } from '../core/json.js'
-import { type Schema, inferSchema, toPlainJson } from './json-schema.js'
+import { type SchemaOrReference, inferSchema, toPlainJson } from './json-schema.js'
 
 export interface DeclaredParameter {
   readonly name: string
@@ -76,13 +82,13 @@ export function pathParameters(pattern: Pattern, names: readonly string[]): Para
 /** One parameter for each field; lists are repeated keys, nested classes and JSON are written as JSON. */
 export function queryParameters(
   type: Class,
-  schemas: Schemas,
+  schemas: SchemaComponents,
   groups?: readonly string[],
 ): ParameterObject[] {
   return visibleFields(type, 'input', groups).map((field) => queryParameter(field, schemas))
 }
 
-function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
+function queryParameter(field: ShapeField, schemas: SchemaComponents): ParameterObject {
   const isJson = (field.nested !== undefined || field.kind === 'json') && !hasUnknownKind(field)
   // Text cannot be null; JSON in it can.
   const nullable = isJson && field.nullable
@@ -156,7 +162,7 @@ function takesUploads({ route, classes }: Pick<DocumentedRoute, 'route' | 'class
 export function requestBody(
   documented: DocumentedRoute,
   doc: DocMetadata,
-  schemas: Schemas,
+  schemas: SchemaComponents,
 ): RequestBodyObject | undefined {
   const media = bodyMedia(documented, doc)
   if (media.length === 0) return undefined
@@ -171,7 +177,7 @@ function mediaObject(
   media: string,
   documented: DocumentedRoute,
   doc: DocMetadata,
-  schemas: Schemas,
+  schemas: SchemaComponents,
 ): MediaTypeObject {
   const { classes, route, unknownKeys } = documented
   const example = toPlainJson(doc.example)
@@ -196,12 +202,13 @@ function mediaObject(
 function formSchema(
   type: Class,
   { unknownKeys, route }: DocumentedRoute,
-  schemas: Schemas,
-): Schema | undefined {
+  schemas: SchemaComponents,
+): SchemaOrReference | undefined {
   const view = inputView(unknownKeys)
   const { groups } = route.options
   return schemas.form(type, view, groups, () => {
-    const refer = (nested: Class): Schema => schemas.of({ type: nested, list: false }, view, groups)
+    const refer = (nested: Class): SchemaOrReference =>
+      schemas.of({ type: nested, list: false }, view, groups)
     const schema = classSchema(type, view, refer, groups)
     const form = toForm(schema, visibleFields(type, view, groups))
     const names = Object.keys(schema.properties ?? {})
@@ -223,10 +230,10 @@ function toForm(base: SchemaObject, fields: readonly ShapeField[]): SchemaObject
 function uploadSchema(
   { classes }: DocumentedRoute,
   doc: DocMetadata,
-  schemas: Schemas,
+  schemas: SchemaComponents,
 ): SchemaObject {
   const fields = formFields(classes.body?.type, doc.example, schemas)
-  const files: [string, Schema][] = [...doc.files].map(([name, description]) => [
+  const files: [string, SchemaOrReference][] = [...doc.files].map(([name, description]) => [
     name,
     { ...file, ...(description === undefined ? {} : { description }) },
   ])
@@ -242,7 +249,11 @@ function uploadSchema(
 
 const file: SchemaObject = { type: 'string', format: 'binary' }
 
-function formFields(type: Class | undefined, example: unknown, schemas: Schemas): SchemaObject {
+function formFields(
+  type: Class | undefined,
+  example: unknown,
+  schemas: SchemaComponents,
+): SchemaObject {
   if (type !== undefined) {
     const schema = classSchema(type, 'looseInput', (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),

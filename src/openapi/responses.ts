@@ -19,13 +19,13 @@ import type { DocMetadata, DocResponse } from './doc.js'
 import { anySuccess, dependsOnCaller, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema, toPlainJson } from './json-schema.js'
-import { securedMembers, type Schemas } from './schemas.js'
+import { securedMembers, type SchemaComponents } from './schemas.js'
 
 /** By ascending status, `default` last. */
 export function routeResponses(
   documented: DocumentedRoute,
   doc: DocMetadata,
-  schemas: Schemas,
+  schemas: SchemaComponents,
 ): ResponsesObject {
   const byStatus = new Map<number, ResponseObject | ReferenceObject>()
   const declared = declaredResponses(documented, doc)
@@ -102,7 +102,10 @@ interface ResponseParts {
   readonly sample: unknown
 }
 
-function toResponse({ status, type, sample }: ResponseParts, schemas: Schemas): ResponseObject {
+function toResponse(
+  { status, type, sample }: ResponseParts,
+  schemas: SchemaComponents,
+): ResponseObject {
   const description = STATUS_CODES[status] ?? 'Answer'
   if (isBodyless(status)) return { description }
   const example: MediaTypeObject = sample === undefined ? {} : { example: sample }
@@ -179,7 +182,10 @@ interface DocumentedResponse {
 }
 
 /** Adds the `@Doc` of a status to the response that is known without it. */
-function documentedResponse(documented: DocumentedResponse, schemas: Schemas): ResponseObject {
+function documentedResponse(
+  documented: DocumentedResponse,
+  schemas: SchemaComponents,
+): ResponseObject {
   const { status, doc, before } = documented
   const existing = before !== undefined && !('$ref' in before) ? before : undefined
   const sample = toPlainJson(doc.example)
@@ -215,7 +221,7 @@ interface ResponseSource {
 
 function responseFor(
   { status }: DocumentedResponse,
-  schemas: Schemas,
+  schemas: SchemaComponents,
   of: ResponseSource,
 ): ResponseObject {
   const { type, sample, existing } = of

@@ -11,25 +11,25 @@ import type { Class } from '../metadata/class.js'
 import { readConstraints } from '../fields/class-validator.js'
 import { requiresPresence, withConstraints } from './constraint-schema.js'
 import { fieldSchema, listOf } from './field-schema.js'
-import type { Schema } from './json-schema.js'
+import type { SchemaOrReference } from './json-schema.js'
 
 /**
  * The direction of a schema: a client's input, in which unknown keys are refused (`input`) or dropped (`looseInput`),
  * or an output. Inputs have no read-only fields.
  */
-export type View = 'input' | 'looseInput' | 'output'
+export type SchemaView = 'input' | 'looseInput' | 'output'
 
 /** The view of a body, by what happens to keys without a field. */
-export function inputView(unknownKeys: 'refuse' | 'drop'): View {
+export function inputView(unknownKeys: 'refuse' | 'drop'): SchemaView {
   return unknownKeys === 'refuse' ? 'input' : 'looseInput'
 }
 
 /** The groups of class-validator's rules that a route applies; undefined for all rules. */
 export type Groups = readonly string[] | undefined
 
-export interface Schemas {
+export interface SchemaComponents {
   /** A reference to the class's component, which the first call creates. For a list, a list of references. */
-  of(declared: DeclaredType, view: View, groups?: Groups): Schema
+  of(declared: DeclaredType, view: SchemaView, groups?: Groups): SchemaOrReference
   /**
    * A reference to the component of the class as a form.
    *
@@ -37,17 +37,17 @@ export interface Schemas {
    */
   form(
     type: Class,
-    view: View,
+    view: SchemaView,
     groups: Groups,
     make: () => SchemaObject | undefined,
-  ): Schema | undefined
+  ): SchemaOrReference | undefined
   /** By name, in the order of first use. */
   readonly components: ReadonlyMap<string, SchemaObject>
 }
 
-export function createSchemas(): Schemas {
+export function createSchemas(): SchemaComponents {
   const components = new Map<string, SchemaObject>()
-  const refer = (type: Class, view: View, groups: Groups): Schema => {
+  const refer = (type: Class, view: SchemaView, groups: Groups): SchemaOrReference => {
     const builtIn = builtIns.get(type)
     if (builtIn !== undefined) return builtIn
     const name = componentName(type, view, groups)
@@ -65,7 +65,7 @@ export function createSchemas(): Schemas {
     }
     return { $ref: `#/components/schemas/${name}` }
   }
-  const forms = new Map<string, Schema | undefined>()
+  const forms = new Map<string, SchemaOrReference | undefined>()
   return {
     components,
     form: (type, view, groups, make) => {
@@ -90,8 +90,8 @@ export function createSchemas(): Schemas {
  */
 export function classSchema(
   type: Class,
-  view: View,
-  refer: (nested: Class) => Schema,
+  view: SchemaView,
+  refer: (nested: Class) => SchemaOrReference,
   groups?: Groups,
 ): SchemaObject {
   const fields = visibleFields(type, view, groups)
@@ -110,7 +110,7 @@ export function classSchema(
   return {
     type: 'object',
     properties: {
-      ...(Object.fromEntries(properties) as Record<string, Schema>),
+      ...(Object.fromEntries(properties) as Record<string, SchemaOrReference>),
       ...(view === 'output' && isRecord ? countSchemas(type, fields) : {}),
     },
     ...(present.length === 0 ? {} : { required: present.map(({ name }) => name) }),
@@ -119,7 +119,10 @@ export function classSchema(
 }
 
 /** The numbers of related rows, which lists with `counts` have. */
-function countSchemas(type: Class, fields: readonly ShapeField[]): Record<string, Schema> {
+function countSchemas(
+  type: Class,
+  fields: readonly ShapeField[],
+): Record<string, SchemaOrReference> {
   const shape = readShape(type, new Problems())
   const names = fields
     .map((field) => relationCountName(shape, field))
@@ -149,14 +152,21 @@ export function securedMembers(type: Class): ReadonlySet<string> {
 }
 
 /** A field of a record. The database returns timestamps in one format. */
-function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Schema {
+function storedSchema(
+  field: ShapeField,
+  refer: (nested: Class) => SchemaOrReference,
+): SchemaOrReference {
   if (field.kind !== 'datetime' || field.declared === undefined) return fieldSchema(field, refer)
   const schema = { type: 'string', format: 'date-time' }
   return fieldSchema({ ...field, entry: { ...field.entry, schema } }, refer)
 }
 
 /** The fields that a client may send or see. */
-export function visibleFields(type: Class, view: View, groups?: Groups): readonly ShapeField[] {
+export function visibleFields(
+  type: Class,
+  view: SchemaView,
+  groups?: Groups,
+): readonly ShapeField[] {
   const fields = readShape(type, new Problems()).fields.filter(
     ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
   )
@@ -170,7 +180,7 @@ export function visibleFields(type: Class, view: View, groups?: Groups): readonl
  * `Product_create` for a route with `groups: ['create']`; `ProductLooseInput` if unknown keys are allowed. Letters that
  * a component's name must not contain become `_`.
  */
-export function componentName(type: Class, view: View, groups?: Groups): string {
+export function componentName(type: Class, view: SchemaView, groups?: Groups): string {
   const plain = type.name === '' ? 'Anonymous' : type.name.replace(/[^\w.-]/g, '_')
   const name = [plain, ...(groups ?? [])].join('_').replace(/[^\w.-]/g, '_')
   if (view === 'looseInput') return `${name}LooseInput`

@@ -9,7 +9,7 @@ import {
   type DecoratorTarget,
 } from '../metadata/dialect.js'
 import type { Isolation } from '../core/transaction.js'
-import type { Method } from './route-table.js'
+import type { RouteMethod } from './route-table.js'
 
 interface ControllerMetadata {
   /** The path before every route of the class; `''` if there is none. */
@@ -104,7 +104,7 @@ export interface RouteOptions {
 }
 
 export interface RouteDeclaration {
-  readonly method: Method
+  readonly method: RouteMethod
   /** Relative to the controller's path; `''` if the route has none. */
   readonly path: string
   readonly options: RouteOptions
@@ -140,7 +140,7 @@ export function readRouteDeclarations(
   return declarations.readAll(owner)
 }
 
-function createVerb(method: Method): Verb {
+function createVerb(method: RouteMethod): Verb {
   const write = (target: DecoratorTarget, path: string, options: RouteOptions): void => {
     const { owner, member, kind } = target
     if (member === undefined || kind !== 'method') {
@@ -164,6 +164,6 @@ function createVerb(method: Method): Verb {
   }) as Verb
 }
 
-function titleCase(method: Method): string {
+function titleCase(method: RouteMethod): string {
   return method.charAt(0) + method.slice(1).toLowerCase()
 }

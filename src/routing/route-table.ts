@@ -9,14 +9,14 @@ import { type Pattern, restType, type PathType } from './pattern.js'
 
 /** The methods that a route can be declared for. Routes for GET handle HEAD; the dispatcher handles OPTIONS. */
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-export type Method = (typeof methods)[number]
+export type RouteMethod = (typeof methods)[number]
 
 /** Values of routes by method and path. */
 export class RouteTable<T extends object> {
   readonly #trees = new Map<string, SegmentTree<T>>()
 
   /** @returns the existing value for the same requests, which is not replaced; `undefined` if the value was added */
-  add(method: Method, pattern: Pattern, value: T): T | undefined {
+  add(method: RouteMethod, pattern: Pattern, value: T): T | undefined {
     let tree = this.#trees.get(method)
     if (tree === undefined) {
       tree = new SegmentTree()
@@ -97,7 +97,7 @@ export class VersionedTable<T extends object> implements RouteLookup<T> {
   }
 
   /** @param version undefined for a route of all versions */
-  add(method: Method, pattern: Pattern, value: T, version?: string): T | undefined {
+  add(method: RouteMethod, pattern: Pattern, value: T, version?: string): T | undefined {
     if (version === undefined) return this.#common.add(method, pattern, value)
     let table = this.#versions.get(version)
     if (table === undefined) this.#versions.set(version, (table = new RouteTable<T>()))
@@ -134,14 +134,14 @@ export class VersionedTable<T extends object> implements RouteLookup<T> {
 interface Node<T> {
   readonly statics: Map<string, Node<T>>
   /** Parameters of one segment, the lowest rank first. */
-  readonly edges: Edge<T>[]
+  readonly edges: ParameterEdge<T>[]
   /** The value of the pattern that ends here. */
   leaf: T | undefined
   /** The value of the pattern whose parameter takes the rest of the path. */
   rest: T | undefined
 }
 
-interface Edge<T> {
+interface ParameterEdge<T> {
   readonly type: PathType
   readonly node: Node<T>
 }
@@ -249,7 +249,7 @@ function staticChild<T>(node: Node<T>, text: string): Node<T> {
   return child
 }
 
-function edgeFor<T>(node: Node<T>, type: PathType): Edge<T> {
+function edgeFor<T>(node: Node<T>, type: PathType): ParameterEdge<T> {
   const existing = node.edges.find((edge) => edge.type === type)
   if (existing !== undefined) return existing
   const edge = { type, node: createNode<T>() }

@@ -15,7 +15,7 @@ import {
   type RouteOptions,
 } from './decorators.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
-import type { Method } from './route-table.js'
+import type { RouteMethod } from './route-table.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
 
 /** The arguments of custom decorators on a route. */
@@ -62,7 +62,7 @@ export interface RouteInfo {
 
 /** A route as its controller declares it, checked and frozen. */
 export interface Route {
-  readonly method: Method
+  readonly method: RouteMethod
   readonly pattern: Pattern
   /** The version of the API; undefined for routes of all versions. */
   readonly version?: string | undefined
@@ -95,7 +95,7 @@ export const requestArguments = [
 ] as const
 
 /** Settings of the application for all routes. */
-interface RouteContext {
+interface RouteSettings {
   /** The prefix of all paths, such as `/api`; `''` if there is none. */
   readonly basePath: string
   /** Whether versions are part of the path: `/v2`. */
@@ -111,7 +111,7 @@ interface RouteContext {
  */
 export function collectRoutes(
   controller: Class,
-  context: RouteContext,
+  context: RouteSettings,
   problems: Problems,
 ): Route[] {
   const metadata = readController(controller)
@@ -167,17 +167,17 @@ export function reachable<Planned extends { readonly route: Route }>(
   return routes.filter(({ route }) => route.options.internal !== true)
 }
 
-interface RouteInput {
+interface DeclaredHandler {
   readonly controller: Class
   readonly member: string
   /** The path of the controller; undefined if it is invalid. */
   readonly base: string | undefined
   readonly version: string | undefined
   readonly declaration: RouteDeclaration
-  readonly context: RouteContext
+  readonly context: RouteSettings
 }
 
-function toRoute(input: RouteInput, problems: Problems): Route | undefined {
+function toRoute(input: DeclaredHandler, problems: Problems): Route | undefined {
   const { controller, member, base = '', version, declaration, context } = input
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, declaration.path)
@@ -232,7 +232,7 @@ function checkTransaction(where: string, transaction: unknown, problems: Problem
 }
 
 function readArguments(
-  { controller, member, declaration }: RouteInput,
+  { controller, member, declaration }: DeclaredHandler,
   name: string,
   problems: Problems,
 ): readonly string[] | undefined {
@@ -251,15 +251,15 @@ function readArguments(
   return undefined
 }
 
-interface Naming {
+interface RoutePlace {
   readonly pattern: Pattern
   readonly name: string
-  readonly context: RouteContext
+  readonly context: RouteSettings
 }
 
 function checkArguments(
   names: readonly string[],
-  { pattern, name, context }: Naming,
+  { pattern, name, context }: RoutePlace,
   problems: Problems,
 ): void {
   const knownNames = [...pattern.names, ...requestArguments, ...context.customArguments]

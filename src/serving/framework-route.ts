@@ -1,7 +1,7 @@
 /** Routes of the framework, which no controller declares: documentation, client script, files and GraphQL. */
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route.js'
-import type { Method } from '../routing/route-table.js'
+import type { RouteMethod } from '../routing/route-table.js'
 import type { Invoker } from './invoker.js'
 import { ServedRoute, type Step } from './served-route.js'
 
@@ -15,7 +15,7 @@ export interface FrameworkRouteOptions {
   /** The name for interceptors: `documentation`. */
   readonly name: string
   /** Default `GET`. */
-  readonly method?: Method
+  readonly method?: RouteMethod
   readonly invoke: Invoker
   /** The time limit of the response, in milliseconds. */
   readonly timeout: number
@@ -49,7 +49,7 @@ export function frameworkRoute({
   return { pattern, served }
 }
 
-function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
+function routeInfo(method: RouteMethod, pattern: Pattern, name: string): RouteInfo {
   return Object.freeze({
     method,
     path: pattern.text,

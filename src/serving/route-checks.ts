@@ -7,7 +7,7 @@ import { isApplicationClass, resolveType, type DeclaredType } from '../fields/fi
 import { emittedArgumentTypes } from '../metadata/dialect.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'
-import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
+import { compileInput, type InputCheck, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
@@ -70,14 +70,14 @@ function returnedClasses(
   return classes
 }
 
-interface Naming {
+interface ClassOption {
   readonly where: string
   readonly option: string
   readonly declared: unknown
 }
 
 function namedClass(
-  { where, option, declared }: Naming,
+  { where, option, declared }: ClassOption,
   problems: Problems,
 ): DeclaredType | undefined {
   // `Object` declares explicitly that any value is allowed.
@@ -169,10 +169,10 @@ export function compileChecks(
 /** The texts of forms are converted; JSON values are not. A form cannot be a list. */
 function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): RequestCheck {
   const shape = readCheckedShape(type, options.problems)
-  const check: Check<unknown> = list
+  const check: InputCheck<unknown> = list
     ? compileInput(shape, { ...options, list: true })
     : compileInput(shape, options)
-  const checkForm: Check<unknown> = list
+  const checkForm: InputCheck<unknown> = list
     ? check
     : compileText(shape, { ...options, inputName: 'the body', isForm: true })
   return ({ receivedBody }) => {

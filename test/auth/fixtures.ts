@@ -7,7 +7,7 @@ import { Problems } from '../../src/errors/problems.js'
 import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
-import { createKeys, type Keys } from '../../src/auth/keys.js'
+import { createKeys, type TokenKeys } from '../../src/auth/keys.js'
 import { type KeyOrigin, readPrivateKey, readPublicKeys } from '../../src/auth/key-origin.js'
 import { silentLog } from '../silent-log.js'
 import type { Pair } from './key-pair.js'
@@ -101,13 +101,13 @@ export function authFrom(environment: AuthEnvironment): Auth {
 }
 
 /** @returns keys that verify tokens, and fail to sign them */
-export function keysWithoutSigning(pair: Pair): Keys {
+export function keysWithoutSigning(pair: Pair): TokenKeys {
   const keys = createKeys({ origin: givenKeys(pair), log: silentLog })
   return { ...keys, signing: () => Promise.reject(new Error('no key')) }
 }
 
 /** @returns keys that sign tokens, and fail to verify them */
-export function keysWithoutChecking(log: Log): Keys {
+export function keysWithoutChecking(log: Log): TokenKeys {
   const keys = createKeys({ origin: { from: 'none' }, log })
   return { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
 import { Problems } from '../../src/errors/problems.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
-import { type Token } from '../../src/bootstrap/provider.js'
+import { type InjectionToken } from '../../src/bootstrap/provider.js'
 import type { Class } from '../public-types.js'
 
 class Clock {
@@ -27,7 +27,7 @@ class Shop {
 interface Setup {
   providers?: ProviderDeclaration[]
   controllers?: Class[]
-  override?: [Token, unknown][]
+  override?: [InjectionToken, unknown][]
 }
 
 function create(setup: Setup): { container: Container; problems: Problems } {

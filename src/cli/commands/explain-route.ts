@@ -12,6 +12,7 @@ import { policyOf, type WriteOperation } from '../../records/rights/record-polic
 import { methods, RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, dependsOnCaller } from '../../openapi/documented-route.js'
+import type { Pattern, Segment } from '../../routing/pattern.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { UsageError } from '../command.js'
 import { describeAccess, describeResult } from '../describe-application.js'
@@ -104,8 +105,6 @@ function explainRejection(
   return explainMismatch(route.pattern, path)
 }
 
-type Pattern = PlannedRoute['route']['pattern']
-
 function explainPrecedence(pattern: Pattern, winner: Pattern): string {
   const index = winner.segments.findIndex((segment, index) => {
     const other = pattern.segments[index]
@@ -115,8 +114,6 @@ function explainPrecedence(pattern: Pattern, winner: Pattern): string {
   if (losing === undefined || winning === undefined) return `${winner.text} is more specific`
   return `${describeSegment(winning)} is more specific than ${describeSegment(losing)}`
 }
-
-type Segment = Pattern['segments'][number]
 
 function describeSegment(segment: Segment): string {
   if (segment.kind === 'static') return `"${segment.text}"`

@@ -7,7 +7,7 @@ import { tokenAccess } from '../../auth/access.js'
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { HttpError } from '../../errors/http-error.js'
-import { compileInput, type Check } from '../../fields/compile-input.js'
+import { compileInput, type InputCheck } from '../../fields/compile-input.js'
 import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/query-string.js'
 import type { HttpRequest } from '../../http/request.js'
@@ -44,8 +44,8 @@ const relatedPageSize = 100
 const pageBytes = 8 * 1024 * 1024
 
 interface BodyChecks {
-  readonly complete: Check<object>
-  readonly changes: Check<object>
+  readonly complete: InputCheck<object>
+  readonly changes: InputCheck<object>
 }
 
 /** Checks by table of a database, because databases may have different clocks. */

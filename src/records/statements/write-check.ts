@@ -4,7 +4,7 @@
 import {
   compileInput,
   compileObjectRules,
-  type Check,
+  type InputCheck,
   type InputOptions,
 } from '../../fields/compile-input.js'
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
@@ -15,13 +15,13 @@ import type { Table } from '../model/table.js'
 
 export interface WriteChecks {
   /** A complete record, optionally with a key. Returns an instance with defaults. */
-  readonly create: Check<Record<string, unknown>>
+  readonly create: InputCheck<Record<string, unknown>>
   /** Checks only the fields that are present, each by its own rules. `row` checks rules for the complete row. */
-  readonly update: Check<Record<string, unknown>>
+  readonly update: InputCheck<Record<string, unknown>>
   /** The rules for the complete row, applied to the row as it will be stored; `undefined` if there are none. */
-  readonly row: Check<object> | undefined
+  readonly row: InputCheck<object> | undefined
   /** As `create`, but before the record's hooks have run: fields may be missing. Absent without hooks. */
-  readonly draft: Check<Record<string, unknown>> | undefined
+  readonly draft: InputCheck<Record<string, unknown>> | undefined
 }
 
 /**
@@ -57,16 +57,16 @@ function compile(
   table: Table,
   fields: readonly ShapeField[],
   options: InputOptions,
-): Check<Record<string, unknown>> {
+): InputCheck<Record<string, unknown>> {
   const all: InputOptions = { ...options, from: 'program', inputName: recordLabel }
-  const check = compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
+  const check = compileInput(shapeOf(table, fields), all) as InputCheck<Record<string, unknown>>
   return markingErrors(table, check)
 }
 
 /**
  * The same check. Its violations are marked as errors of a write, and violations of hidden fields as hidden from clients.
  */
-function markingErrors<T>(table: Table, check: Check<T>): Check<T> {
+function markingErrors<T>(table: Table, check: InputCheck<T>): InputCheck<T> {
   const written = describeWritten(table)
   const fail = (error: unknown): never => {
     throw markWritten(hideErrorsOfValues(table, error), written)

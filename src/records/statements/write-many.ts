@@ -28,7 +28,7 @@ import {
 import { referencesToMarked } from './marked-references.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
-import type { Check } from '../../fields/compile-input.js'
+import type { InputCheck } from '../../fields/compile-input.js'
 import { removeIdentity } from './write-options.js'
 import { HttpError } from '../../errors/http-error.js'
 
@@ -266,7 +266,7 @@ function readChanges(
 
 /** Checks a row, and adds its names to an error. */
 function checkRow<R>(
-  check: Check<R>,
+  check: InputCheck<R>,
   row: object,
   index: number,
   errorOf: ErrorOfRow,
