@@ -12,7 +12,7 @@ import { onAnything, onAuthorization, onCookie } from '../http/cache-headers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import { isSameOrigin } from '../http/request-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { clearTokenCookie, readTokenCookie, toTokenCookie } from '../http/cookies.js'
+import { clearTokenCookie, readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { escapePattern } from '../core/text.js'
 import {
@@ -122,7 +122,7 @@ export function createGate(options: GateOptions): Gate {
 
   /** If there is an `Authorization` header, only it counts. */
   const findToken = (request: ServerRequest, byCookie: boolean): string => {
-    request.dependsOn |= byCookie ? dependencies : onToken
+    request.response.varyOn(byCookie ? dependencies : onToken)
     const sent = sentToken(request)
     if (sent !== undefined) return sent
     const token = byCookie ? tokenCookie(request) : undefined

@@ -2,7 +2,7 @@
 
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
-import { findCookieNameProblem } from '../http/cookies.js'
+import { findCookieNameProblem } from '../http/cookie-names.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'

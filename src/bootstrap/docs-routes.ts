@@ -14,7 +14,7 @@ import {
   type OpenApiDocument,
 } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
-import type { CookieNames } from '../http/cookies.js'
+import type { CookieNames } from '../http/cookie-names.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'

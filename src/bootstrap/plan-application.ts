@@ -4,7 +4,7 @@
  * collected and reported together.
  */
 import { Auth } from '../auth/auth.js'
-import { addressSuffix, CookieNames, portSuffix } from '../http/cookies.js'
+import { addressSuffix, CookieNames, portSuffix } from '../http/cookie-names.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { explainOtherCopies } from '../errors/copies.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'

@@ -3,6 +3,7 @@
  * another rule for private caches. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
  */
 import type { HeaderList } from './header-list.js'
+import type { PendingResponse } from './pending-response.js'
 
 /** Bits of `dependsOn`: the request headers that the response depends on. */
 export const onAuthorization = 1
@@ -32,15 +33,15 @@ const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
 /** The request of a response. */
 interface Requested {
-  /** The request headers that the response depends on: the bits above. */
-  readonly dependsOn: number
+  readonly response: Pick<PendingResponse, 'dependsOn'>
   readonly isPersonal: boolean
 }
 
 /** The fast path for a response without cache headers and cookies. */
 export function addCacheHeaders(headers: HeaderList, request: Requested): void {
-  if (request.dependsOn === 0) return
-  headers.add('Vary', varied[request.dependsOn & allBits] ?? '')
+  const { dependsOn } = request.response
+  if (dependsOn === 0) return
+  headers.add('Vary', varied[dependsOn & allBits] ?? '')
   if (request.isPersonal) headers.add('Cache-Control', noStore)
 }
 
@@ -52,7 +53,7 @@ export function addCacheHeaders(headers: HeaderList, request: Requested): void {
 export function completeCacheHeaders(
   headers: HeaderList,
   request: Requested,
-  dependsOn = request.dependsOn,
+  dependsOn = request.response.dependsOn,
 ): void {
   if (dependsOn !== 0) {
     const vary = headers.get('Vary')

@@ -44,7 +44,7 @@ export function respondEarly(
   if (closes && unread !== 'none') {
     // `Content-Length` tells the client that the response is complete.
     if (content.length > 0) outgoing.write(content)
-    request.sentBytes = Buffer.byteLength(content)
+    request.response.sentBytes = Buffer.byteLength(content)
     // Detach any previous reader.
     incoming.unpipe()
     drain(incoming)(() => {

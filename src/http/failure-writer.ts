@@ -126,7 +126,7 @@ export class FailureWriter {
       return toResponse(this.#toReply(request, error))
     } catch (cause) {
       this.#logSafely(request, cause)
-      request.responseHeaders = HeaderList.from({ [requestIdHeader]: request.id })
+      request.response.headers = HeaderList.from({ [requestIdHeader]: request.id })
       return toResponse(toErrorReply(cause, undefined))
     }
   }
@@ -135,7 +135,7 @@ export class FailureWriter {
   #toReply(request: ServerRequest, error: unknown): Reply<string> {
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
     if (isInner) return toErrorReply(error, request.incoming.headers.accept)
-    request.dependsOn |= onAccept
+    request.response.varyOn(onAccept)
     const reply = this.#toJsonReply(request, error)
     if (this.#pages === undefined || !acceptsPage(request)) return reply
     const clientError = toClientError(toHttpError(error))
@@ -168,7 +168,7 @@ export class FailureWriter {
   #sendLastResort(request: ServerRequest, cause: unknown): void {
     const { outgoing } = request
     this.#logSafely(request, cause)
-    request.responseHeaders = HeaderList.from({ [requestIdHeader]: request.id })
+    request.response.headers = HeaderList.from({ [requestIdHeader]: request.id })
     // Node stores the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
     try {
@@ -184,7 +184,7 @@ export class FailureWriter {
       this.#report(request, error)
     } catch {
       const { id: requestId, method, path, route } = request
-      request.failure = error
+      request.response.failure = error
       const about = { err: error, requestId, method, path, route: route?.name }
       this.#log.error({ ...fieldsOf(request), ...about }, 'request failed')
     }
@@ -207,7 +207,7 @@ export class FailureWriter {
       return
     }
     if (request.outgoing.destroyed && isAbort(error)) return
-    request.failure = error
+    request.response.failure = error
     const about = { ...fieldsOf(request), err: error, requestId: request.id, method, path }
     this.#log.error({ ...about, route: request.route?.name }, 'request failed')
   }

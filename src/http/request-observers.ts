@@ -61,7 +61,7 @@ export class RequestObservers {
   }
 
   begin(request: ServerRequest): void {
-    request.startTime = performance.now()
+    request.response.startTime = performance.now()
     const outgoing = request.outgoing as TrackedOutgoing
     outgoing[watched] = request
     // This event occurs once, and the listener is the same for all.
@@ -72,7 +72,7 @@ export class RequestObservers {
   #end(request: ServerRequest): void {
     const outcome = this.#outcome
     readOutcome(request, outcome)
-    outcome.ms = performance.now() - request.startTime
+    outcome.ms = performance.now() - request.response.startTime
     for (const observer of this.#all) observer.ends(request, outcome)
   }
 
@@ -91,7 +91,7 @@ function readOutcome(
   const status = outgoing.headersSent ? (outgoing.statusCode ?? 0) : 0
   into.aborted = !outgoing.writableFinished
   into.status = status === 0 ? clientLeft : status
-  into.bytes = request.sentBytes
+  into.bytes = request.response.sentBytes
   into.received = receivedBytes(request, status)
 }
 
@@ -164,7 +164,7 @@ export function publishRequest(
   // This event occurs once.
   request.outgoing.on('close', () => {
     readOutcome(request, event)
-    event.error = request.failure
+    event.error = request.response.failure
     requestEvents.finish(event, startTime)
   })
   requestEvents.begin(event, () => {

@@ -1,6 +1,6 @@
 /** The settings of an application for all its requests. */
 import type { Log } from '../core/log.js'
-import type { CookieNames } from './cookies.js'
+import type { CookieNames } from './cookie-names.js'
 import type { Cors } from './cors.js'
 import type { Ending } from './ending.js'
 

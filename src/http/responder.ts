@@ -185,7 +185,7 @@ class NodeResponder implements Responder {
         this.fail(request, error)
       })
     }
-    const returned = request.returnedStreams?.find((stream) => stream.body === body)
+    const returned = request.response.streams?.find((stream) => stream.body === body)
     if (returned === undefined) send()
     else returned.runInContext(send)
   }

@@ -7,7 +7,7 @@
 
 import type { ServerRequest } from './server-request.js'
 import { endInPieces, largeAnswer } from './unread-responses.js'
-import type { Outgoing } from './node-messages.js'
+import type { Sending } from './pending-response.js'
 
 /** Prototypes of instances that are plain JSON data, such as checked inputs and records. */
 const dataPrototypes = new WeakSet<object>()
@@ -57,7 +57,7 @@ let dependsOnCaller = false
  * responses.
  */
 export function currentJsonRequest(): ServerRequest | undefined {
-  if (current !== undefined) current.jsonDependsOnCaller = true
+  if (current !== undefined) current.response.jsonDependsOnCaller = true
   return current
 }
 
@@ -244,14 +244,6 @@ export function writeLongList(
   return writing.write(firstSliceLength) ?? writeScheduler.add(writing, request.route)
 }
 
-/** A response that is being sent. */
-export interface Sending {
-  readonly outgoing: Outgoing
-  readonly route?: object | undefined
-  /** Bytes of the body so far. */
-  sentBytes: number
-}
-
 /**
  * Ends a response with its body. `end(text)` would pass two pieces to the kernel, the second one empty, which costs a
  * small response a seventh of its processor time. Corked, head and text leave as one string.
@@ -265,7 +257,7 @@ export function endWith(sending: Sending, content: string | Uint8Array, bytes: n
     return
   }
   const { outgoing } = sending
-  sending.sentBytes = bytes
+  sending.response.sentBytes = bytes
   const { socket } = outgoing
   // No socket: a fake response, a disconnected client, or a response that waits for earlier ones on its connection.
   if (typeof content !== 'string' || socket === undefined || socket === null) {

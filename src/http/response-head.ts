@@ -3,7 +3,7 @@
  * request, and cache rules. Source: RFC 9110 §6.4.1 and §8.6.
  */
 import { addCacheHeaders, completeCacheHeaders, onAccept } from './cache-headers.js'
-import { toTokenCookie } from './cookies.js'
+import { toTokenCookie } from './token-cookie.js'
 import type { Cors } from './cors.js'
 import { HeaderList } from './header-list.js'
 import type { PreparedResponse } from './route-response.js'
@@ -41,7 +41,7 @@ export class ResponseHeads {
     const headers = this.#text.copyForText(type, length)
     if (this.#cors.fixed === undefined) headers.addAll(this.#cors.headersFor(request))
     if (tag !== undefined) headers.add('ETag', tag)
-    const collected = request.responseHeaders
+    const collected = request.response.headers
     if (collected === undefined) addCacheHeaders(headers, request)
     else if (collected.hasOnly(requestIdHeader)) {
       // The only collected header is the request id, which needs no merging.
@@ -49,7 +49,7 @@ export class ResponseHeads {
       addCacheHeaders(headers, request)
     } else {
       headers.collect(collected)
-      finish(headers, request, request.dependsOn)
+      finish(headers, request, request.response.dependsOn)
     }
     if (tag !== undefined || collected !== undefined) this.#cors.expose(headers)
     return headers
@@ -62,9 +62,9 @@ export class ResponseHeads {
     if (length !== undefined && !isBodyless(status)) headers.add('Content-Length', String(length))
     if (!isPrepared) addDefaults(headers, request)
     headers.addAll(this.#cors.headersFor(request))
-    if (request.responseHeaders !== undefined) headers.collect(request.responseHeaders)
+    if (request.response.headers !== undefined) headers.collect(request.response.headers)
     this.#cors.expose(headers)
-    finish(headers, request, request.dependsOn)
+    finish(headers, request, request.response.dependsOn)
     return headers
   }
 
@@ -72,9 +72,9 @@ export class ResponseHeads {
   prepare(request: ServerRequest, response: PreparedResponse): PreparedResponse {
     const { list } = response
     addDefaults(list, request)
-    if (request.responseHeaders !== undefined) list.collect(request.responseHeaders)
+    if (request.response.headers !== undefined) list.collect(request.response.headers)
     // A cache before the handler stores one representation. `Accept` is named when the response is sent.
-    finish(list, request, request.dependsOn & ~onAccept)
+    finish(list, request, request.response.dependsOn & ~onAccept)
     response.markPrepared(request)
     return response
   }

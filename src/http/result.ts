@@ -190,10 +190,10 @@ export function rememberStream(request: ServerRequest, value: unknown): void {
     discard(body)
     return
   }
-  request.returnedStreams ??= []
+  request.response.streams ??= []
   // The innermost call comes first, in the context of the handler.
-  if (request.returnedStreams.some((stream) => stream.body === body)) return
-  request.returnedStreams.push({ body, runInContext: AsyncLocalStorage.snapshot() })
+  if (request.response.streams.some((stream) => stream.body === body)) return
+  request.response.streams.push({ body, runInContext: AsyncLocalStorage.snapshot() })
 }
 
 /**
@@ -202,8 +202,8 @@ export function rememberStream(request: ServerRequest, value: unknown): void {
  */
 export function releaseUnsentStreams(request: ServerRequest, sent: unknown): void {
   const current = bodyOf(sent)
-  const streams = request.returnedStreams ?? []
-  request.returnedStreams = streams.filter(({ body }) => body === current)
+  const streams = request.response.streams ?? []
+  request.response.streams = streams.filter(({ body }) => body === current)
   for (const { body } of streams) {
     if (body === current) continue
     if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(body)

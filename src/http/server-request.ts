@@ -5,7 +5,8 @@ import { ReceivedBody } from './bodies/received-body.js'
 import { unknownCaller, type Caller } from './caller.js'
 import { readsIdentity, readsSent, watchHeaders, watchIncoming } from './caller-access.js'
 import { addressOf, readForwarded } from './client-address.js'
-import { CookieNames, readCookies } from './cookies.js'
+import { CookieNames } from './cookie-names.js'
+import { readCookies } from './cookies.js'
 import type { End } from './ending.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import { PendingWrites, type StoppableWrite } from './pending-writes.js'
@@ -26,8 +27,7 @@ import { requestId } from './request-ids.js'
 import { toOriginForm, readPath } from './request-path.js'
 import type { RequestSettings } from './request-settings.js'
 import { onCookie } from './cache-headers.js'
-import { checkHeader } from './header-checks.js'
-import { HeaderList } from './header-list.js'
+import { PendingResponse } from './pending-response.js'
 import type { Visitor } from './visitor.js'
 
 /** The response header with the request's id, sent if the id was read. */
@@ -42,13 +42,6 @@ const noSession =
 /** Milliseconds since 1970 by the clock of the request's application; without a request by the system's clock. */
 export function timestampOf(request: HttpRequest | undefined): number {
   return request instanceof ServerRequest ? request.now() : Date.now()
-}
-
-/** A stream in the result of a handler or an interceptor. */
-export interface ReturnedStream {
-  readonly body: object
-  /** Runs work in the asynchronous context in which the stream was returned. */
-  readonly runInContext: (work: () => void) => void
 }
 
 /**
@@ -82,6 +75,8 @@ export class ServerRequest implements HttpRequest {
   readonly pathValues: PathValue[] = []
 
   // Its parts. Each is written by one folder.
+  /** What is collected for the response. Written by `http/`. */
+  readonly response = new PendingResponse()
   /** Set by the pipeline in `serving/`. */
   matchedRoute: MatchedRoute | undefined = undefined
   /** Who sent it. Set by `auth/`. */
@@ -96,19 +91,6 @@ export class ServerRequest implements HttpRequest {
   values: StoredValue | undefined = undefined
   /** The tracked caller access: bits of `caller-access.ts`. */
   callerReads = 0
-  /** The request headers that the response depends on: bits of `cache-headers.ts`. */
-  dependsOn = 0
-  /** Collected response headers, which are sent with any response. */
-  responseHeaders: HeaderList | undefined = undefined
-  /** True after JSON that depends on the caller was written for it. */
-  jsonDependsOnCaller = false
-  /** The error of a 5xx response, if there is one. */
-  failure: unknown = undefined
-  /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
-  returnedStreams: ReturnedStream[] | undefined = undefined
-  sentBytes = 0
-  /** The start time by the monotonic clock; set if there are observers. */
-  startTime = 0
 
   readonly #settings: RequestSettings
   #query: TextValues | undefined
@@ -330,13 +312,9 @@ export class ServerRequest implements HttpRequest {
     if (this.#id === undefined) {
       this.#id = requestId(this.incoming.headers['x-request-id'])
       // The value is valid for a header.
-      this.#collected.add(requestIdHeader, this.#id)
+      this.response.addChecked(requestIdHeader, this.#id)
     }
     return this.#id
-  }
-
-  get #collected(): HeaderList {
-    return (this.responseHeaders ??= new HeaderList())
   }
 
   get log(): ChildLog {
@@ -351,7 +329,7 @@ export class ServerRequest implements HttpRequest {
   get session(): Session {
     const session = this.visitor?.read()
     if (session === undefined) throw new Error(noSession)
-    this.dependsOn |= onCookie
+    this.response.varyOn(onCookie)
     this.callerReads |= readsSent
     return session
   }
@@ -392,14 +370,12 @@ export class ServerRequest implements HttpRequest {
    * @throws {TypeError} if the name or the value cannot be sent
    */
   addHeader(name: string, value: string): void {
-    checkHeader(name, value)
-    this.#collected.add(name, value)
+    this.response.addHeader(name, value)
   }
 
   /** As `addHeader`, but replaces a header that was added by that name, unless it may repeat. */
   setHeader(name: string, value: string): void {
-    checkHeader(name, value)
-    this.#collected.set(name, value)
+    this.response.setHeader(name, value)
   }
 
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */

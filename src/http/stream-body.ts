@@ -1,6 +1,6 @@
 /** Writes a streamed body with back-pressure, until it ends or the client disconnects. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
-import type { Sending } from './response-body.js'
+import type { Sending } from './pending-response.js'
 import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {
@@ -72,7 +72,7 @@ async function writeAll(
       finish(outgoing, sent, length)
       return
     }
-    sending.sentBytes += chunk.length
+    sending.response.sentBytes += chunk.length
     if (chunk.length > 0 && !outgoing.write(chunk)) await roomIn(outgoing)
   }
 }
@@ -104,7 +104,7 @@ async function openEarly(
   if (isClosed(outgoing)) return undefined
   writeHead()
   const beat = (): void => {
-    sending.sentBytes += heartbeat.text.length
+    sending.response.sentBytes += heartbeat.text.length
     outgoing.write(heartbeat.text)
   }
   beat()

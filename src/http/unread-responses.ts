@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
 import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 import type { Log } from '../core/log.js'
-import type { Sending } from './response-body.js'
+import type { Sending } from './pending-response.js'
 
 let collect: (() => void) | undefined
 
@@ -166,7 +166,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
   const { socket } = outgoing
   const answers = socket ? followers.get(socket) : undefined
   if (socket === undefined || socket === null || answers === undefined) {
-    sending.sentBytes = bytes
+    sending.response.sentBytes = bytes
     outgoing.end(content)
     return
   }
@@ -195,7 +195,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
       if (next.done === true) break
       const part = next.value
       const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
-      sending.sentBytes += size
+      sending.response.sentBytes += size
       const goesOn =
         typeof part === 'string' ? outgoing.write(part, encoding) : outgoing.write(part)
       answers.took(unread, size)
@@ -207,7 +207,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
     }
     outgoing.end()
   }
-  sending.sentBytes = 0
+  sending.response.sentBytes = 0
   send()
 }
 

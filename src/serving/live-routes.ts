@@ -288,7 +288,7 @@ async function runOnce(
   const { returns } = plan.checks
   const response = toResponse(request, returns === undefined ? result : returns(result), rule)
   return after(response, (written) => {
-    if (request.jsonDependsOnCaller) trackRequest()
+    if (request.response.jsonDependsOnCaller) trackRequest()
     return toText(written)
   })
 }

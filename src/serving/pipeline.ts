@@ -41,8 +41,8 @@ export class Pipeline {
   /** Serves a request by a route. Never throws. */
   start(request: ServerRequest, route: ServedRoute): void {
     request.matchedRoute = route
-    if (route.headers !== undefined) request.responseHeaders = route.headers.copy()
-    if (route.hasLiveQueries) request.dependsOn |= onAccept
+    if (route.headers !== undefined) request.response.addAll(route.headers)
+    if (route.hasLiveQueries) request.response.varyOn(onAccept)
     runInRequest(request, this.#run, route.toClient, 0)
   }
 
@@ -50,7 +50,7 @@ export class Pipeline {
   fail(request: ServerRequest, error: unknown): void {
     if (!request.beginResponse()) return
     if (this.isDraining) request.addHeader('Connection', 'close')
-    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, undefined)
+    if (request.response.streams !== undefined) releaseUnsentStreams(request, undefined)
     this.#responder.fail(request, error)
   }
 
@@ -60,7 +60,7 @@ export class Pipeline {
       return
     }
     if (this.isDraining) request.addHeader('Connection', 'close')
-    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, result)
+    if (request.response.streams !== undefined) releaseUnsentStreams(request, result)
     this.#responder.send(request, result, route.rule)
   }
 

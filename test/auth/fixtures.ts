@@ -125,7 +125,7 @@ export async function failureOf(run: () => unknown): Promise<HttpError> {
 
 /** The value of a response header that was added to the request, or undefined. */
 export function addedHeader(request: ServerRequest, name: string): string | undefined {
-  return request.responseHeaders?.first(name)
+  return request.response.headers?.first(name)
 }
 
 /** A log that stores its lines as `level message`. */

@@ -177,7 +177,7 @@ describe('callers without a fresh token', () => {
     const gate = makeGate(auth, { apiKey })
     await gate.admit(request, open ? openAccess : tokenAccess)
     await gate.rotate(request)
-    return request.responseHeaders
+    return request.response.headers
   }
 
   it('use the static key', async () => {
@@ -198,7 +198,7 @@ describe('callers without a fresh token', () => {
     await gate.admit(request, tokenAccess)
     await auth.revoke('one')
     await gate.rotate(request)
-    expect(request.responseHeaders).toBeUndefined()
+    expect(request.response.headers).toBeUndefined()
   })
 
   it('have a token made by rotation of a token that was revoked until it expires', async () => {
@@ -248,7 +248,7 @@ describe('Gate.rotate', () => {
     const request = bearer(foreignToken({ exp: noonSeconds + hour }, pair.privateKey))
     await gate.admit(request, tokenAccess)
     await gate.rotate(request)
-    expect(request.responseHeaders).toBeUndefined()
+    expect(request.response.headers).toBeUndefined()
     expect(log.lines).toEqual(['error a fresh token cannot be made'])
   })
 })

@@ -1,4 +1,5 @@
 /** Source: decisions, Routing. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -11,6 +12,7 @@ import {
   Secured,
   type Application,
   type BootstrapOptions,
+  type RequestEvent,
 } from '../../src/index.js'
 
 @Doc({ deprecated: { since: '2026-01-01', until: new Date('2027-01-01T00:00:00Z') } })
@@ -145,6 +147,20 @@ describe('@Doc({ deprecated })', () => {
     const plain = await request('/v2/items')
     expect([plain.headers.get('deprecation'), plain.headers.get('sunset')]).toEqual([null, null])
     expect(app?.openapi.paths?.['/v2/items']?.get?.deprecated).toBe(true)
+  })
+
+  it('adds to the headers of code that sees the request before its route', async () => {
+    const request = await start()
+    const readId = ({ request: { id } }: RequestEvent): string => id
+    const started = 'tracing:filigree:request:start'
+    const subscriber = (message: unknown): void => void readId(message as RequestEvent)
+    subscribe(started, subscriber)
+    try {
+      const { headers } = await request('/v1/items/7', { 'x-request-id': 'abc-1' })
+      expect([headers.get('x-request-id'), headers.has('deprecation')]).toEqual(['abc-1', true])
+    } finally {
+      unsubscribe(started, subscriber)
+    }
   })
 
   it('with invalid dates or versions stops the start', async () => {

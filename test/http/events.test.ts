@@ -11,6 +11,7 @@ import {
   createCors,
   createMemoryLog,
   createResponder,
+  PendingResponse,
   plainRule,
   respondWith,
   startResponderServer,
@@ -160,7 +161,12 @@ describe('the heartbeat', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
     const outgoing = new RecordingOutgoing()
     const beginStream = (): void => undefined
-    const request = { outgoing, method: 'GET', beginStream } as unknown as ServerRequest
+    const request = {
+      outgoing,
+      method: 'GET',
+      beginStream,
+      response: new PendingResponse(),
+    } as unknown as ServerRequest
     const silent = { next: () => new Promise<never>(() => undefined) }
     const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
     responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)

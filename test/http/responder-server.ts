@@ -9,6 +9,7 @@ import { createResponder, type Responder } from '../../src/http/responder.js'
 import type { ResultRule } from '../../src/http/result.js'
 
 export { toEventText } from '../../src/http/events.js'
+export { PendingResponse } from '../../src/http/pending-response.js'
 export { createCors, createResponder, HeaderList }
 
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }

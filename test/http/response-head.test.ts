@@ -87,7 +87,7 @@ describe('headers collected on the request', () => {
   it('lead to a masked 500 when they cannot be sent', async () => {
     const response = await respondOnce({
       handle: (request, responder) => {
-        request.responseHeaders = HeaderList.from({ 'X-Note': 'a\r\nSet-Cookie: x=1' })
+        request.response.headers = HeaderList.from({ 'X-Note': 'a\r\nSet-Cookie: x=1' })
         responder.send(request, { id: 7 }, plainRule)
       },
     })

@@ -76,7 +76,7 @@ describe('a failing session store', () => {
       setUser(request)
     })
     await expect(visitor).rejects.toMatchObject(unavailable)
-    expect(requests[0]?.responseHeaders).toBeUndefined()
+    expect(requests[0]?.response.headers).toBeUndefined()
   })
 
   it.each([
@@ -91,6 +91,6 @@ describe('a failing session store', () => {
       request.session.destroy()
     })
     await expect(visitor).rejects.toMatchObject(unavailable)
-    expect(requests[0]?.responseHeaders?.first('Set-Cookie')).toContain('Max-Age=0')
+    expect(requests[0]?.response.headers?.first('Set-Cookie')).toContain('Max-Age=0')
   })
 })

@@ -119,7 +119,7 @@ describe('sessions are lazy', () => {
     expect(manager.open(request)).toBeUndefined()
     setUser(request)
     expect(manager.save(request)).toBeUndefined()
-    expect(request.responseHeaders?.has('Set-Cookie')).toBe(true)
+    expect(request.response.headers?.has('Set-Cookie')).toBe(true)
   })
 })
 

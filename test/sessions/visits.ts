@@ -25,7 +25,7 @@ export async function visit(
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)
   await manager.save(request)
-  const added = request.responseHeaders
+  const added = request.response.headers
   const setCookie = added?.first('Set-Cookie')
   expect(added?.hasOnly('Set-Cookie')).toBe(setCookie === undefined ? undefined : true)
   return { before, setCookie, cookie: setCookie?.split(';')[0] }

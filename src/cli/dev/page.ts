@@ -71,13 +71,16 @@ export function createPage(
     return true
   }
   const errorPage: AttachedHost['errorPage'] = (request) => {
-    if (request.failure === undefined || checkPageAccess(request.incoming, secret) !== undefined)
+    if (
+      request.response.failure === undefined ||
+      checkPageAccess(request.incoming, secret) !== undefined
+    )
       return undefined
-    const recorded = recorder.recordError(request, request.failure)
+    const recorded = recorder.recordError(request, request.response.failure)
     if (recorded === undefined) return undefined
     return { html: createFailurePage(readPageFile('index.html'), recorded), headers: pageHeaders }
   }
-  const errorHint: AttachedHost['errorHint'] = ({ failure, incoming }) =>
+  const errorHint: AttachedHost['errorHint'] = ({ response: { failure }, incoming }) =>
     failure !== undefined && lacksOnlySecret(incoming, secret) ? withoutSecretHint : undefined
   return { take, errorPage, errorHint }
 }
