@@ -232,7 +232,7 @@ export { resolveClass, type Class, type ClassReference } from './metadata/class.
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'
-export type { InternalResponse } from './serving/internal-request.js'
+export type { InternalResponse } from './http/in-memory/fake-response.js'
 export { WorkChannel, type WatchedWork } from './core/diagnostics.js'
 export type { RequestObserver, RequestOutcome } from './http/request-observers.js'
 export type { Gauge, ScrapeEvent } from './core/diagnostics.js'

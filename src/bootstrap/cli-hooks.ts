@@ -3,12 +3,13 @@
  * and commands that only describe an application capture its call of `bootstrap`, which then starts nothing.
  */
 
+import type { IncomingMessage } from 'node:http'
 import { findLoadingCopy, setLoadsApplication } from '../errors/copies.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/class.js'
 import type { BootstrapOptions } from './options.js'
 import type { Log } from '../core/log.js'
-import type { Incoming, Outgoing } from '../http/node-messages.js'
+import type { Outgoing } from '../http/node-messages.js'
 import type { PageContent } from '../http/error-page.js'
 import type { PortHandover } from '../http/server.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -22,7 +23,7 @@ export interface HostedApplication {
 }
 
 /** Handles requests that are for the development host. @returns false for other requests */
-export type TakeRequest = (incoming: Incoming, outgoing: Outgoing) => boolean
+export type TakeRequest = (incoming: IncomingMessage, outgoing: Outgoing) => boolean
 
 /** The development host's hooks for one application. */
 export interface AttachedHost {

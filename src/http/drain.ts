@@ -3,7 +3,7 @@
  * reset can cost the client the response. Source: RFC 9112 §9.6.
  */
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
+import type { ByteStream } from './node-messages.js'
 
 /** Maximum bytes to drop. */
 const maxBytes = 1024 * 1024
@@ -18,7 +18,7 @@ const ends = ['end', 'close', 'error'] as const
  *
  * @returns a function that calls `done` once, when the stream has ended, or after a second
  */
-export function drain(input: Readable): (done: () => void) => void {
+export function drain(input: ByteStream): (done: () => void) => void {
   let dropped = 0
   const drop = (chunk: Uint8Array): void => {
     dropped += chunk.length

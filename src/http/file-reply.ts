@@ -185,7 +185,7 @@ function conditionsOf(request: ServerRequest, size: number, tag: string | undefi
   const suffix = /^ *bytes=-(\d+)$/.exec(headers.range ?? '')?.[1]
   if (suffix !== undefined && Number(suffix) > size && size > 0) headers.range = 'bytes=0-'
   // The package only uses these two properties.
-  return { method, headers } as unknown as Readable
+  return Object.assign(new Readable(), { method, headers })
 }
 
 interface FoundFile {

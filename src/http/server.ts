@@ -105,7 +105,7 @@ export interface NodeServerOptions {
   readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests' | 'unread'>
   readonly log: Log
   /** Processes every request that could be parsed. Must not throw. */
-  readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
+  readonly serve: (incoming: IncomingMessage, outgoing: Outgoing) => void
   /** Responds with an error before routing. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
   /** Takes connections that request another protocol. Default: they are served like other requests. */

@@ -2,7 +2,12 @@
 
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { createIncoming, FakeResponse, type OutgoingHead } from '../http/node-messages.js'
+import { createIncoming } from '../http/in-memory/fake-request.js'
+import {
+  FakeResponse,
+  type CollectedResponse,
+  type ResponseHead,
+} from '../http/in-memory/fake-response.js'
 import { checkCallOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
@@ -76,10 +81,7 @@ export async function injectRequest(
   })
   const outgoing = new FakeResponse()
   dispatcher.serve(incoming, outgoing)
-  const head = await outgoing.head
-  const chunks: Buffer[] = []
-  for await (const chunk of outgoing.body) chunks.push(chunk as Buffer)
-  return toInjectResponse(head, Buffer.concat(chunks))
+  return toInjectResponse(await outgoing.collected())
 }
 
 /**
@@ -104,12 +106,12 @@ function isFake(timer: object): boolean {
   return Object.hasOwn(timer, 'clock')
 }
 
-interface Content {
+interface EncodedBody {
   readonly bytes: Uint8Array
   readonly type: string | undefined
 }
 
-async function encodeBody(request: InjectRequest): Promise<Content | undefined> {
+async function encodeBody(request: InjectRequest): Promise<EncodedBody | undefined> {
   if (request.json !== undefined) {
     return { bytes: Buffer.from(JSON.stringify(request.json)), type: 'application/json' }
   }
@@ -149,7 +151,11 @@ function fileName(value: Blob | Uint8Array, name: string): string {
   return value instanceof File ? value.name : name
 }
 
-function toInjectResponse({ status, headers: list }: OutgoingHead, bytes: Buffer): InjectResponse {
+function toInjectResponse({
+  status,
+  headers: list,
+  body: content,
+}: CollectedResponse): InjectResponse {
   const headers: Record<string, string> = {}
   for (const [givenName, value] of list) {
     const name = givenName.toLowerCase()
@@ -157,6 +163,7 @@ function toInjectResponse({ status, headers: list }: OutgoingHead, bytes: Buffer
     const separator = name === 'set-cookie' ? '\n' : ', '
     headers[name] = before === undefined ? value : before + separator + value
   }
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const body = bytes.toString('utf8')
   return { status, headers, body, bytes, json: () => JSON.parse(body) as unknown }
 }
@@ -197,7 +204,7 @@ export async function handleWebRequest(
 
 function toWebResponse(
   outgoing: FakeResponse,
-  { status, headers: list }: OutgoingHead,
+  { status, headers: list }: ResponseHead,
   isHead: boolean,
 ): Response {
   const headers = new Headers()

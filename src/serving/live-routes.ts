@@ -35,14 +35,14 @@ import type { Invoker } from './invoker.js'
 import type { PlannedRoute } from './planned-route.js'
 import { isMap } from '../core/json.js'
 import type { HeaderList } from '../http/header-list.js'
-import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
+import { isEventStream, readEvents } from '../http/in-memory/event-reader.js'
+import { FakeResponse } from '../http/in-memory/fake-response.js'
 import {
   carrierOf,
   createRequestQueue,
   createTunneledRequest,
-  isEventStream,
-  readEvents,
-} from './tunneled-request.js'
+} from '../http/in-memory/internal-request.js'
+import type { Incoming, Outgoing } from '../http/node-messages.js'
 
 export const liveQueriesPath = '/filigree/live'
 

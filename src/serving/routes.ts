@@ -9,16 +9,13 @@ import type { Gate } from '../auth/gate.js'
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
+import { FakeResponse, type InternalResponse } from '../http/in-memory/fake-response.js'
+import { createInternalRequest } from '../http/in-memory/internal-request.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import { setParsedBody } from '../http/bodies/read-body.js'
 import { ServerRequest } from '../http/server-request.js'
 import { restType, type PathType, type Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route.js'
-import {
-  createInternalIncoming,
-  InternalOutgoing,
-  type InternalResponse,
-} from './internal-request.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { PlannedRoute } from './planned-route.js'
 import type { ServedRoute } from './served-route.js'
@@ -132,16 +129,16 @@ export class Routes {
     if (target === undefined || location === undefined) throw invalidParams(pattern, params)
     if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
     const defaults = body === undefined ? defaultHeaders : defaultHeadersWithBody
-    const incoming = createInternalIncoming(request.incoming, {
+    const incoming = createInternalRequest(request.incoming, {
       method: route.method,
       url: query === '' ? location.path : `${location.path}?${query}`,
       headers: call.headers === undefined ? defaults : { ...defaults, ...call.headers },
     })
-    const outgoing = new InternalOutgoing(maxBytes)
+    const outgoing = new FakeResponse(maxBytes)
     if (signal?.aborted === true) outgoing.destroy()
     this.#parts.serving().dispatcher.serveInternal({
       incoming,
-      outgoing: outgoing.outgoing,
+      outgoing,
       route: target,
       pathValues: location.values,
       parent: request,
@@ -150,7 +147,7 @@ export class Routes {
         prepare?.(inner)
       },
     })
-    return outgoing.isSettled ? outgoing.answer() : untilAborted(request, outgoing, signal)
+    return outgoing.isSettled ? outgoing.collected() : untilAborted(request, outgoing, signal)
   }
 
   /** The data for calling a route. */
@@ -204,16 +201,16 @@ function refuseLarge(body: unknown, maxBytes: number): void {
 /** Waits for the response, unless the client disconnects or cancels. */
 function untilAborted(
   request: HttpRequest,
-  outgoing: InternalOutgoing,
+  outgoing: FakeResponse,
   signal: AbortSignal | undefined,
 ): MaybePromise<InternalResponse> {
   const leave = (): void => {
     outgoing.destroy()
   }
   request.onFinished(leave)
-  if (signal === undefined) return outgoing.answer()
+  if (signal === undefined) return outgoing.collected()
   signal.addEventListener('abort', leave, { once: true })
-  return promise(() => outgoing.answer()).finally(() => {
+  return promise(() => outgoing.collected()).finally(() => {
     signal.removeEventListener('abort', leave)
   })
 }

@@ -1,5 +1,6 @@
 /** A request without a connection. */
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
+import { createIncoming } from '../../src/http/in-memory/fake-request.js'
+import { FakeResponse } from '../../src/http/in-memory/fake-response.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 
 export type { ServerRequest }

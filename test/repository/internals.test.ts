@@ -38,6 +38,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/http/bodies/multipart-parser.test.ts',
     'test/http/cors.test.ts',
     'test/http/error-response.test.ts',
+    'test/http/fake-response.test.ts',
     'test/http/header-list.test.ts',
     'test/http/upload.test.ts',
     'test/modules/compress.test.ts',

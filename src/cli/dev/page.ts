@@ -2,6 +2,7 @@
 
 import { Problems } from '../../errors/problems.js'
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
@@ -17,7 +18,7 @@ import type { AttachedHost, HostedApplication } from '../../bootstrap/cli-hooks.
 import { Auth } from '../../auth/auth.js'
 import { HeaderList } from '../../http/header-list.js'
 import { pageFolder } from '../../http/page-files.js'
-import type { Incoming, Outgoing } from '../../http/node-messages.js'
+import type { Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { inspectRequest, type InspectedRequest } from './inspect-request.js'
 import { JobsAndMail, listPendingWork } from './pending-work.js'
@@ -181,7 +182,7 @@ function readId(body: unknown): number {
 }
 
 interface PageRequest {
-  readonly incoming: Incoming
+  readonly incoming: IncomingMessage
   readonly outgoing: Outgoing
   readonly path: string
   readonly handlers: Handlers
@@ -239,7 +240,7 @@ class RequestError extends Error {
 }
 
 /** Reads a JSON body. Requiring JSON makes browsers ask (preflight) before a page of another origin can send a request. */
-async function readBody(incoming: Incoming): Promise<unknown> {
+async function readBody(incoming: IncomingMessage): Promise<unknown> {
   if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? ''))
     throw new RequestError(415, 'Send application/json.')
   if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes)

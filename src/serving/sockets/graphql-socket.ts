@@ -19,16 +19,15 @@ import { isMap, parseJson } from '../../core/json.js'
 import { readJson } from '../../http/bodies/json.js'
 import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
-import { type Incoming, type Outgoing, FakeResponse } from '../../http/node-messages.js'
+import { isEventStream, readEvents } from '../../http/in-memory/event-reader.js'
+import { FakeResponse } from '../../http/in-memory/fake-response.js'
 import {
   createRequestQueue,
   createTunneledRequest,
-  isEventStream,
-  readEvents,
-  readText,
   withAuthorization,
   type Carrier,
-} from '../tunneled-request.js'
+} from '../../http/in-memory/internal-request.js'
+import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { SecondCount } from './unfinished-messages.js'
 import type { WebSocket } from './web-socket.js'
 
@@ -374,8 +373,8 @@ export class GraphqlSocket {
         operation.streams = true
         await this.#pass(id, operation)
       } else {
-        const text = await readText(outgoing)
-        if (this.#isRunning(id, operation)) this.#send(toError(id, readErrors(text)))
+        const { body: text } = await outgoing.collected()
+        if (this.#isRunning(id, operation)) this.#send(toError(id, readErrors(String(text))))
       }
     } catch {
       // The response was cut off like a connection. The cause was logged there.

@@ -167,7 +167,7 @@ export function headOf(name: string, fileName?: string): string {
 }
 
 /** A request without a socket, whose bytes the test pushes. */
-export function fakeRequest(type: string): ServerRequest {
+export function fakeRequest(type: string): ServerRequest & { readonly incoming: Readable } {
   const incoming = Object.assign(new Readable({ read: () => undefined }), {
     headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
     rawHeaders: [],
@@ -175,7 +175,8 @@ export function fakeRequest(type: string): ServerRequest {
     socket: {},
   })
   const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
-  return new ServerRequest(incoming, outgoing, { trustProxy: false })
+  const request = new ServerRequest(incoming, outgoing, { trustProxy: false })
+  return request as typeof request & { readonly incoming: Readable }
 }
 
 /** Reads its body with a limit of 10 bytes. */

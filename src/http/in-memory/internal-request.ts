@@ -1,19 +1,12 @@
 /**
- * Internal requests within a client's connection, such as an operation of a socket or one of several live queries. They
- * pass through the normal request pipeline. The response is read back as events of its stream.
+ * Requests within another request, with its headers: calls of routes, whose body is a value already, and the requests of
+ * a connection that carries several, such as operations of a socket or live queries.
  */
-import type { Readable } from 'node:stream'
-import { RunQueue } from '../core/run-queue.js'
-import type { HeaderList } from '../http/header-list.js'
-import { type Incoming, createIncoming, type FakeResponse } from '../http/node-messages.js'
-
-/** The part of the outer request that applies to the internal requests. */
-export interface Carrier {
-  /** Names in lower case. */
-  readonly headers: readonly (readonly [string, string])[]
-  readonly remoteAddress: string
-  readonly encrypted: boolean
-}
+import { EventEmitter } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import { RunQueue } from '../../core/run-queue.js'
+import type { Incoming } from '../node-messages.js'
+import { createIncoming } from './fake-request.js'
 
 /** Headers that apply only to the outer request, or that each internal request sets itself. */
 const excludedHeaders: ReadonlySet<string> = new Set([
@@ -25,6 +18,98 @@ const excludedHeaders: ReadonlySet<string> = new Set([
 /** True if internal requests inherit the header. Cookies are handled separately. */
 export function isForwarded(name: string): boolean {
   return !excludedHeaders.has(name) && name !== 'cookie' && !name.startsWith('sec-websocket-')
+}
+
+/** The head of an internal request. It has everything else from the outer request. */
+export interface InternalHead {
+  readonly method: string
+  readonly url: string
+  /** Headers by lower-case name. They replace headers of the outer request. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * A request whose body was read already. Streams would double the cost of each call. The headers are created when they
+ * are first read.
+ */
+class InternalRequest extends EventEmitter implements Incoming {
+  readonly isTunneled = true as const
+  readonly complete = true
+  readonly readableEnded = true
+  readonly httpVersion = '1.1'
+  readonly method: string
+  readonly url: string
+  destroyed = false
+  readonly #outer: Incoming
+  readonly #ownHeaders: InternalHead['headers']
+  #headers: IncomingHttpHeaders | undefined
+  #rawHeaders: readonly string[] | undefined
+  #socket: Incoming['socket'] | undefined
+
+  constructor(outer: Incoming, { method, url, headers }: InternalHead) {
+    super()
+    this.method = method
+    this.url = url
+    this.#outer = outer
+    this.#ownHeaders = headers
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return (this.#headers ??= headersWithin(this.#outer, this.#ownHeaders))
+  }
+
+  get rawHeaders(): readonly string[] {
+    this.#rawHeaders ??= Object.entries(this.headers).flatMap(([name, value]) =>
+      Array.isArray(value) ? value.flatMap((one) => [name, one]) : [name, value ?? ''],
+    )
+    return this.#rawHeaders
+  }
+
+  /** The readable properties of the connection, without methods that close it. */
+  get socket(): Incoming['socket'] {
+    if (this.#socket === undefined) {
+      const { remoteAddress, encrypted = false } = this.#outer.socket
+      this.#socket = { remoteAddress, encrypted }
+    }
+    return this.#socket
+  }
+
+  pause(): this {
+    return this
+  }
+
+  resume(): this {
+    return this
+  }
+
+  unpipe(): this {
+    return this
+  }
+
+  destroy(): this {
+    this.destroyed = true
+    return this
+  }
+}
+
+function headersWithin(outer: Incoming, ownHeaders: InternalHead['headers']): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {}
+  const sent = outer.headers
+  for (const name in sent) if (isForwarded(name)) headers[name] = sent[name]
+  for (const name in ownHeaders) headers[name] = ownHeaders[name]
+  return headers
+}
+
+export function createInternalRequest(outer: Incoming, head: InternalHead): Incoming {
+  return new InternalRequest(outer, head)
+}
+
+/** What the requests of a connection have from the request that opened it. */
+export interface Carrier {
+  /** Names in lower case. */
+  readonly headers: readonly (readonly [string, string])[]
+  readonly remoteAddress: string
+  readonly encrypted: boolean
 }
 
 /**
@@ -49,7 +134,7 @@ export function withAuthorization(carrier: Carrier, value: string): Carrier {
   return { ...carrier, headers: [...otherHeaders, ['authorization', value]] }
 }
 
-/** An internal request. */
+/** A request over such a connection. */
 export interface TunneledRequest {
   readonly method: 'GET' | 'POST'
   /** Path and query. */
@@ -93,51 +178,4 @@ export function createTunneledRequest(
   })
   const tunneled: Pick<Incoming, 'isTunneled'> = { isTunneled: true }
   return Object.assign(incoming, tunneled)
-}
-
-/** True if the response is an event stream. */
-export function isEventStream(headers: HeaderList): boolean {
-  return headers.first('Content-Type')?.startsWith('text/event-stream') === true
-}
-
-export interface StreamEvent {
-  /** Empty if the event has no name. */
-  readonly event: string
-  readonly data: string
-  readonly id: string | undefined
-}
-
-/** Parses the events that `toEventText` has written. Heartbeats are skipped. */
-export async function* readEvents(body: Readable): AsyncGenerator<StreamEvent, void, undefined> {
-  let rest = ''
-  for await (const chunk of body.setEncoding('utf8')) {
-    rest += chunk as string
-    // A long line arrives in many chunks. Search only new chunks for the line end.
-    if (!(chunk as string).includes('\n')) continue
-    const blocks = rest.split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const event = readBlock(block)
-      if (event.data !== '' || event.event !== '') yield event
-    }
-  }
-}
-
-function readBlock(block: string): StreamEvent {
-  let event = ''
-  let id: string | undefined
-  const data: string[] = []
-  for (const line of block.split('\n')) {
-    if (line.startsWith('event: ')) event = line.slice(7)
-    else if (line.startsWith('data: ')) data.push(line.slice(6))
-    else if (line.startsWith('id: ')) id = line.slice(4)
-  }
-  return { event, data: data.join('\n'), id }
-}
-
-/** Reads the whole body as text. Responses that are not streams are short. */
-export async function readText(outgoing: FakeResponse): Promise<string> {
-  let text = ''
-  for await (const chunk of outgoing.body.setEncoding('utf8')) text += chunk as string
-  return text
 }
