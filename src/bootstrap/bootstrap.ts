@@ -298,7 +298,7 @@ function suggestedRoutes({ routes, settings, graphql }: ApplicationPlan): NearRo
   return [
     ...reachable(routes).map(({ route }) => route),
     ...framework.flatMap(({ method, path }) => {
-      const pattern = parsePattern(joinPaths(basePath, path), path, new Problems())
+      const pattern = parsePattern(joinPaths(basePath, path), new Problems())
       return pattern === undefined ? [] : [{ method, pattern }]
     }),
   ]

@@ -105,11 +105,7 @@ export function docsRoutes(
 ): FrameworkRoute[] {
   if (docs === undefined) return []
   return docsFiles(docs, read).flatMap(({ path, access, respond }) => {
-    const pattern = parsePattern(
-      joinPaths(basePath, path),
-      `bootstrap docs ${path}`,
-      new Problems(),
-    )
+    const pattern = parsePattern(joinPaths(basePath, path), new Problems())
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
     return [frameworkRoute({ pattern, name: 'documentation', before, invoke: respond, timeout })]

@@ -31,11 +31,7 @@ function liveQueriesRoute(
   { gate, times }: ServeContext,
   serve: Serve,
 ): FrameworkRoute {
-  const pattern = parsePattern(
-    joinPaths(basePath, liveQueriesPath),
-    'bootstrap live',
-    new Problems(),
-  )
+  const pattern = parsePattern(joinPaths(basePath, liveQueriesPath), new Problems())
   if (pattern === undefined) throw new Error(`${basePath}${liveQueriesPath} is not a path.`)
   const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
   return frameworkRoute({

@@ -167,16 +167,17 @@ function checkPaths(
   const paths = new Set<string>()
   for (const instance of instances)
     for (const { path } of instance.routes) {
-      const where = `${instance === main ? 'bootstrap graphql' : 'GraphQL.registerRoute'} ${path}`
+      const option = instance === main ? 'bootstrap graphql' : 'GraphQL.registerRoute'
+      const placed = problems.at(`${option} ${path}`)
       if (paths.has(path)) {
-        problems.add({
+        placed.add({
           code: 'DUPLICATE_ROUTE',
-          message: `${where}: another GraphQL instance has this path.`,
+          message: `another GraphQL instance has this path.`,
           remedy: 'Register one of them at another path.',
         })
       }
       paths.add(path)
-      parsePattern(path, where, problems)
+      parsePattern(path, placed)
     }
 }
 
@@ -217,7 +218,7 @@ function serve(
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
   const { method, path, runsOperations, before, handle } = endpoint
-  const pattern = parsePattern(path, `bootstrap graphql ${path}`, new Problems())
+  const pattern = parsePattern(path, new Problems())
   if (pattern === undefined) return []
   const steps = {
     before: [

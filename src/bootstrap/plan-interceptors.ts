@@ -113,11 +113,12 @@ export function planDecorator(
   problems: Problems,
 ): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedInterceptor } {
   const where = `@${interceptor.decorator.decoratorName} on ${info.name}`
+  const placed = problems.at(where)
   const specification = readSpecification(interceptor, where, problems)
   if (specification === undefined) return {}
-  runCheck(specification, { where, info }, problems)
+  runCheck(specification, info, placed)
   const { enter, intercept, inject = [] } = specification
-  const position = readPosition(where, specification.before, problems)
+  const position = readPosition(specification.before, placed)
   return enter === undefined && intercept === undefined
     ? { specification }
     : { specification, planned: { position, where, enter, intercept, inject } }
@@ -137,7 +138,7 @@ function planUse({ where, use }: UseList, problems: Problems): PlannedIntercepto
       return []
     }
     const { before } = interceptor as InterceptorClass
-    return [{ position: readPosition(interceptor.name, before, problems), interceptor }]
+    return [{ position: readPosition(before, problems.at(interceptor.name)), interceptor }]
   })
 }
 
@@ -165,12 +166,12 @@ function documentOf(interceptor: PlannedInterceptor, info: RouteInfo): DocumentO
   return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
-function readPosition(where: string, before: unknown, problems: Problems): InterceptorPosition {
+function readPosition(before: unknown, problems: Problems): InterceptorPosition {
   if (before === undefined) return 'handler'
   if (isInterceptorPosition(before)) return before
   problems.add({
     code: 'INTERCEPTOR_PLACE',
-    message: `${where}: before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
+    message: `before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
     remedy: `Write one of ${interceptorPositions.map((position) => `'${position}'`).join(', ')}.`,
   })
   return 'handler'
@@ -191,7 +192,7 @@ function readSpecification(
   problems: Problems,
 ): DecoratorSpecification | undefined {
   const refuse = (reason: string, remedy: string): void => {
-    problems.add({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${reason}.`, remedy })
+    problems.at(where).add({ code: 'DECORATOR_SPECIFICATION', message: `${reason}.`, remedy })
   }
   const remedy =
     'Return { before, check, document, enter, inject, intercept }. Each of them is optional.'
@@ -217,11 +218,7 @@ function readSpecification(
   return specification
 }
 
-function runCheck(
-  { check }: DecoratorSpecification,
-  { where, info }: { readonly where: string; readonly info: RouteInfo },
-  problems: Problems,
-): void {
+function runCheck({ check }: DecoratorSpecification, info: RouteInfo, problems: Problems): void {
   if (check === undefined) return
   let found: unknown
   try {
@@ -229,7 +226,7 @@ function runCheck(
   } catch (error) {
     problems.add({
       code: 'DECORATOR_SPECIFICATION',
-      message: `${where}: check throws: ${textOf(error)}.`,
+      message: `check throws: ${textOf(error)}.`,
       remedy: 'Return a list of { message, remedy }.',
     })
     return
@@ -237,7 +234,7 @@ function runCheck(
   if (!isProblemList(found)) {
     problems.add({
       code: 'DECORATOR_SPECIFICATION',
-      message: `${where}: check does not return a list of problems.`,
+      message: 'check does not return a list of problems.',
       remedy: 'Return a list of { message, remedy }, which is empty without problems.',
     })
     return
@@ -245,7 +242,7 @@ function runCheck(
   for (const { message, remedy } of found ?? []) {
     problems.add({
       code: 'DECORATOR_CHECK',
-      message: `${where}: ${message.replace(/\.$/, '')}.`,
+      message: `${message.replace(/\.$/, '')}.`,
       remedy: remedy ?? '',
     })
   }

@@ -60,7 +60,7 @@ export function scriptRoutes(
     name === scriptName ? withBaseUrl(basePath, await readFile(name)) : readFile(name)
   return files.flatMap(({ path, name, type }) => {
     const where = `bootstrap client ${path}`
-    const pattern = parsePattern(joinPaths(basePath, path), where, problems)
+    const pattern = parsePattern(joinPaths(basePath, path), problems.at(where))
     if (pattern === undefined) return []
     const script = createCachedText(type, () => read(name))
     const invoke: Invoker = async (request) => {
@@ -145,8 +145,8 @@ export function staticRoutes(
     const where = `bootstrap static ${written}`
     const path = joinPaths(basePath, written)
     problems.addAll(findFolderProblems(where, entry))
-    const index = parsePattern(path, where, problems)
-    const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
+    const index = parsePattern(path, problems.at(where))
+    const rest = parsePattern(joinPaths(path, '/<path:path>'), problems.at(where))
     if (index === undefined || rest === undefined) continue
     const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
     const { folder } = entry

@@ -2,7 +2,6 @@
  * Reads the shape of a class, and checks the values in its rules (`default`, `example`, `oneOf`) by the checks of their
  * fields. `checkOf` compiles the check of such a class for programs.
  */
-import type { ErrorCode } from '../errors/error-codes.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import type { FieldError } from '../errors/field-error.js'
@@ -14,50 +13,38 @@ import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class.js'
 import { checkCallOptions } from '../errors/unknown-options.js'
 
-/** @param nameOf the field as messages name it: `Order.lines` */
-function findValueProblems(
-  shape: Shape,
-  nameOf: (field: string) => string,
-  problems: Problems,
-): void {
+function checkValues(shape: Shape, problems: Problems): void {
   for (const field of shape.fields) {
     const { declared } = field
     if (declared === undefined) continue
-    const where = nameOf(field.name)
-    checkOneOf(where, field, declared, problems)
-    checkDefault(where, field, declared, problems)
+    const ofField = problems.at(fieldName(shape.type, field.name))
+    checkOneOf(field, declared, ofField)
+    checkDefault(field, declared, ofField)
     const violation =
       declared.example === undefined ? undefined : findViolation(field, declared.example)
     if (violation !== undefined)
-      report(
-        problems,
-        'FIELD_RULE_VALUE',
-        `${where}: example ${violation}.`,
-        'Give one that clients may send.',
-      )
+      ofField.add({
+        code: 'FIELD_RULE_VALUE',
+        message: `example ${violation}.`,
+        remedy: 'Give one that clients may send.',
+      })
   }
 }
 
-function checkOneOf(
-  where: string,
-  field: ShapeField,
-  { oneOf }: FieldRules,
-  problems: Problems,
-): void {
+function checkOneOf(field: ShapeField, { oneOf }: FieldRules, problems: Problems): void {
   if (oneOf === undefined) return
   const declared = { ...field.declared, oneOf: undefined, list: false, nullable: false }
   const item = { ...field, list: false, nullable: false, declared }
   for (const value of oneOf) {
     const violation = findViolation(item, value)
     if (violation === undefined) continue
-    const message = `${where}: rule "oneOf" needs a list of values of kind "${field.kind}".`
-    report(problems, 'FIELD_RULE_VALUE', message, `${toText(value)} ${violation}.`)
+    const message = `rule "oneOf" needs a list of values of kind "${field.kind}".`
+    problems.add({ code: 'FIELD_RULE_VALUE', message, remedy: `${toText(value)} ${violation}.` })
     return
   }
 }
 
 function checkDefault(
-  where: string,
   field: ShapeField,
   { default: defaultValue, list }: FieldRules,
   problems: Problems,
@@ -68,8 +55,8 @@ function checkDefault(
   if (defaultValue === 'now' && field.entry.now !== undefined) return
   const violation = findViolation(field, defaultValue)
   if (violation !== undefined) {
-    const message = `${where}: default ${toText(defaultValue)} ${violation}.`
-    report(problems, 'FIELD_DEFAULT', message, 'Give one that the field accepts.')
+    const message = `default ${toText(defaultValue)} ${violation}.`
+    problems.add({ code: 'FIELD_DEFAULT', message, remedy: 'Give one that the field accepts.' })
     return
   }
   // A default is stored as it is declared.
@@ -80,12 +67,8 @@ function checkDefault(
     applyTextForms(field, defaultValue) === toProperty(defaultValue, field.entry)
   )
     return
-  const message = `${where}: default ${toText(defaultValue)} is not in the form that rule "${form}" makes.`
-  report(problems, 'FIELD_DEFAULT', message, 'Write it in that form.')
-}
-
-function report(problems: Problems, code: ErrorCode, message: string, remedy: string): void {
-  problems.add({ code, message, remedy })
+  const message = `default ${toText(defaultValue)} is not in the form that rule "${form}" makes.`
+  problems.add({ code: 'FIELD_DEFAULT', message, remedy: 'Write it in that form.' })
 }
 
 /** @returns the reason why the field rejects the value, to be appended to its name; `undefined` if it accepts the value */
@@ -166,7 +149,7 @@ function valueProblems(type: Class, shape: Shape): Problems {
   const found = new Problems()
   // Stored before nested classes are checked, because they may refer to this class.
   problemsOf.set(type, found)
-  findValueProblems(shape, (name) => fieldName(type, name), found)
+  checkValues(shape, found)
   for (const { nested } of shape.fields) {
     const inner = nested === undefined ? undefined : resolve(nested)
     if (inner !== undefined)

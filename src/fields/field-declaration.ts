@@ -24,14 +24,13 @@ const ranges = [
 ] as const
 
 /** @param rules each is valid by itself */
-function findContradictions(
-  where: string,
+function checkContradictions(
   kind: KindName | undefined,
   rules: FieldMetadata['rules'],
   problems: Problems,
 ): void {
   const addProblem = (message: string, remedy: string): void => {
-    problems.add({ code: 'FIELD_RULE_VALUE', message: `${where}: ${message}.`, remedy })
+    problems.add({ code: 'FIELD_RULE_VALUE', message: `${message}.`, remedy })
   }
   for (const [lower, upper] of ranges) {
     if (isAbove(rules[lower], rules[upper], kind, rules))
@@ -67,8 +66,7 @@ function comparableOf(
 }
 
 export interface UncheckedField {
-  /** `Order.lines` */
-  readonly where: string
+  readonly name: string
   readonly metadata: FieldMetadata | undefined
   readonly constraints: readonly Constraint[]
   /** The property's type, if the compiler emits it. */
@@ -89,15 +87,15 @@ export interface CheckedDeclaration extends FieldType {
   readonly rules: FieldMetadata['rules']
 }
 
-/** @returns `undefined` if the field has no usable type; the reason is added to `problems` */
+/** @returns `undefined` if the field has no usable type; the reason is added to `problems`, which are those of the field */
 export function checkDeclaration(
   declaration: UncheckedField,
   problems: Problems,
 ): CheckedDeclaration | undefined {
-  const { where, metadata } = declaration
-  const nameProblem = findNameProblem(where.slice(where.lastIndexOf('.') + 1))
+  const { name, metadata } = declaration
+  const nameProblem = findNameProblem(name)
   if (nameProblem !== undefined) {
-    problems.add(toProblem('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
+    problems.add({ code: 'FIELD_NAME', message: nameProblem, remedy: 'Rename it.' })
     return undefined
   }
   const type =
@@ -105,8 +103,8 @@ export function checkDeclaration(
       ? readUndeclaredType(declaration, problems)
       : readKind(declaration, metadata, problems)
   if (type === undefined) return undefined
-  const rules = metadata === undefined ? {} : validRules(where, type.kind, metadata.rules, problems)
-  findContradictions(where, type.kind, rules, problems)
+  const rules = metadata === undefined ? {} : validRules(type.kind, metadata.rules, problems)
+  checkContradictions(type.kind, rules, problems)
   return { ...type, rules }
 }
 
@@ -121,7 +119,6 @@ function readKind(
   metadata: FieldMetadata,
   problems: Problems,
 ): FieldType | undefined {
-  const { where } = declaration
   const { kind } = metadata
   if (kind === undefined) return readEmittedType(declaration, problems)
   if (typeof kind !== 'string') return { kind: 'json', nested: kind, list: isListThunk(kind) }
@@ -130,7 +127,7 @@ function readKind(
   problems.add(
     toProblem(
       'FIELD_KIND_UNKNOWN',
-      `${where}: unknown kind "${kind}".`,
+      `unknown kind "${kind}".`,
       `${didYouMean(kind, names)} Kinds: ${names.join(', ')}, or a class by thunk.`.trim(),
     ),
   )
@@ -142,7 +139,7 @@ function readUndeclaredType(
   declaration: UncheckedField,
   problems: Problems,
 ): FieldType | undefined {
-  const { where, constraints, emittedType: emitted } = declaration
+  const { constraints, emittedType: emitted } = declaration
   const isNested = constraints.some(({ metadata }) => metadata.type === 'nestedValidation')
   if (!isNested) return { kind: undefined, nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
@@ -152,7 +149,7 @@ function readUndeclaredType(
   problems.add(
     toProblem(
       'FIELD_TYPE_MISSING',
-      `${where}: @ValidateNested() needs the class of the value.`,
+      '@ValidateNested() needs the class of the value.',
       'Add @Field(() => Line), @Field(() => Line, { list: true }) for a list, or @Type(() => Line) of class-transformer.',
     ),
   )
@@ -161,14 +158,14 @@ function readUndeclaredType(
 
 /** The type of a `@Field()` without arguments. Only strings, booleans and classes determine the kind. */
 function readEmittedType(
-  { where, emittedType: emitted }: UncheckedField,
+  { emittedType: emitted }: UncheckedField,
   problems: Problems,
 ): FieldType | undefined {
   if (emitted === String) return { kind: 'string', nested: undefined, list: false }
   if (emitted === Boolean) return { kind: 'boolean', nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
   const [reason, remedy] = ambiguousTypes.get(emitted) ?? ambiguousTypes.get(Object) ?? ['', '']
-  problems.add(toProblem('FIELD_TYPE_MISSING', `${where}: @Field() ${reason}.`, remedy))
+  problems.add({ code: 'FIELD_TYPE_MISSING', message: `@Field() ${reason}.`, remedy })
   return undefined
 }
 
@@ -211,7 +208,6 @@ const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: str
 ])
 
 function validRules(
-  where: string,
   kind: KindName | undefined,
   rules: FieldMetadata['rules'],
   problems: Problems,
@@ -219,14 +215,13 @@ function validRules(
   const valid = Object.entries(rules).filter(([rule, value]) => {
     const problem = findRuleProblem(rule, value, kind, rules)
     if (problem !== undefined && rule === 'writes')
-      problems.add({ code: problem.code, ...writeRuleProblem(`${where}: writes`) })
-    else if (problem !== undefined)
-      problems.add({ ...problem, message: `${where}: ${problem.message}` })
+      problems.add({ code: problem.code, ...writeRuleProblem('writes') })
+    else if (problem !== undefined) problems.add(problem)
     return problem === undefined
   })
   const missing = kind === undefined ? [] : missingRules(kind, rules)
   for (const rule of missing) {
-    const message = `${where}: kind "${String(kind)}" needs rule "${rule}".`
+    const message = `kind "${String(kind)}" needs rule "${rule}".`
     problems.add(toProblem('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
   }
   return Object.fromEntries(valid)

@@ -158,14 +158,8 @@ function toField(declaration: DeclaredField, problems: Problems): ShapeField | u
   const emittedType = emittedFieldType(type, name)
   const transformerType = (): ReturnType<typeof transformedType> => transformedType(type, name)
   const checked = checkDeclaration(
-    {
-      where,
-      metadata,
-      constraints,
-      emittedType,
-      transformerType,
-    },
-    problems,
+    { name, metadata, constraints, emittedType, transformerType },
+    problems.at(where),
   )
   if (checked === undefined) return undefined
   const described = describeConstraints(constraints)

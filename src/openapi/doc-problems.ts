@@ -227,9 +227,9 @@ function checkHeaders(where: string, headers: object, problems: Problems): void 
 }
 
 function report(where: string, message: string, problems: Problems): void {
-  problems.add({
+  problems.at(where).add({
     code: 'DOC_DECLARATION',
-    message: `${where}: ${message}`,
+    message,
     remedy: 'Correct it or leave it out.',
   })
 }

@@ -114,29 +114,29 @@ export interface Pattern {
 
 /**
  * @param text begins with `/`. Static text is written decoded (`/café`). A segment is either static or one parameter
- * @param where the beginning of messages: `GET /items (ItemController.list)`
- * @param problems receives all mistakes
+ * @param problems receives all mistakes, at the place of the pattern: `GET /items (ItemController.list)`
  * @returns the pattern; `undefined` if it has mistakes
  */
-export function parsePattern(text: string, where: string, problems: Problems): Pattern | undefined {
+export function parsePattern(text: string, problems: Problems): Pattern | undefined {
   const before = problems.count
-  const report = (code: ErrorCode, problem: string, remedy: string): void => {
-    problems.add({ code, message: `${where}: ${problem}`, remedy })
-  }
   if (!text.startsWith('/')) {
-    report('RELATIVE_PATH', `path "${text}" is relative.`, `Begin it with a slash: "/${text}".`)
+    problems.add({
+      code: 'RELATIVE_PATH',
+      message: `path "${text}" is relative.`,
+      remedy: `Begin it with a slash: "/${text}".`,
+    })
     return undefined
   }
   if (/[?#]/.test(text)) {
-    report(
-      'MALFORMED_PATTERN',
-      'a path ends before "?" and "#".',
-      'Declare query parameters with the `query` option or argument.',
-    )
+    problems.add({
+      code: 'MALFORMED_PATTERN',
+      message: 'a path ends before "?" and "#".',
+      remedy: 'Declare query parameters with the `query` option or argument.',
+    })
   }
-  const segments = splitPattern(text).map((part) => parseSegment(part, report))
-  checkNames(segments, report)
-  checkRest(segments, report)
+  const segments = splitPattern(text).map((part) => parseSegment(part, problems))
+  checkNames(segments, problems)
+  checkRest(segments, problems)
   if (problems.count > before) return undefined
   return Object.freeze({
     text: toText(segments),
@@ -154,8 +154,6 @@ export function joinPaths(base: string, path: string): string {
   return `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`
 }
 
-type Report = (code: ErrorCode, problem: string, remedy: string) => void
-
 function splitPattern(text: string): string[] {
   const trimmed = text.length > 1 && text.endsWith('/') ? text.slice(1, -1) : text.slice(1)
   return trimmed === '' && text === '/' ? [] : trimmed.split('/')
@@ -163,91 +161,99 @@ function splitPattern(text: string): string[] {
 
 const parameter = /^(?:<([^<>{}]*)>|\{([^<>{}]*)\})$/
 
-function parseSegment(part: string, report: Report): Segment {
+function parseSegment(part: string, problems: Problems): Segment {
   if (part === '') {
-    report('MALFORMED_PATTERN', 'two slashes in a row match nothing.', 'Remove one of them.')
+    problems.add({
+      code: 'MALFORMED_PATTERN',
+      message: 'two slashes in a row match nothing.',
+      remedy: 'Remove one of them.',
+    })
   }
   if (!/[<>{}]/.test(part)) {
-    checkPlainSegment(part, report)
+    checkPlainSegment(part, problems)
     return { kind: 'static', text: part }
   }
   const match = parameter.exec(part)
   const inner = match?.[1] ?? match?.[2]
   if (inner === undefined) {
-    report(
-      'MALFORMED_PATTERN',
-      `segment "${part}" mixes text and brackets.`,
-      'A segment is either text or one parameter: /files/<name>.',
-    )
+    problems.add({
+      code: 'MALFORMED_PATTERN',
+      message: `segment "${part}" mixes text and brackets.`,
+      remedy: 'A segment is either text or one parameter: /files/<name>.',
+    })
     return { kind: 'static', text: part }
   }
   const colon = inner.indexOf(':')
   const name = colon === -1 ? inner : inner.slice(0, colon)
   if (name === '') {
-    report('EMPTY_PARAMETER_NAME', `parameter "${part}" has no name.`, 'Name it: <id>.')
+    problems.add({
+      code: 'EMPTY_PARAMETER_NAME',
+      message: `parameter "${part}" has no name.`,
+      remedy: 'Name it: <id>.',
+    })
   } else if (!/^(?!__proto__$)[A-Za-z_$][\w$]*$/.test(name)) {
-    report(
-      'MALFORMED_PARAMETER_NAME',
-      `"${name}" cannot be the name of an argument.`,
-      'Use letters, digits, _ and $.',
-    )
+    problems.add({
+      code: 'MALFORMED_PARAMETER_NAME',
+      message: `"${name}" cannot be the name of an argument.`,
+      remedy: 'Use letters, digits, _ and $.',
+    })
   }
-  const type = colon === -1 ? plainType : readType(inner.slice(colon + 1), report)
+  const type = colon === -1 ? plainType : readType(inner.slice(colon + 1), problems)
   return { kind: 'parameter', name, type }
 }
 
 /** Parameters in the syntax of other frameworks would only match their own text. */
-function checkPlainSegment(part: string, report: Report): void {
+function checkPlainSegment(part: string, problems: Problems): void {
   const [, name] = /^:([A-Za-z_$][\w$]*)/.exec(part) ?? []
   if (name !== undefined) {
     const isRest = /[*+]$/.test(part)
-    report(
-      'MALFORMED_PATTERN',
-      `segment "${part}" is not a parameter here.`,
-      `Write <${name}${isRest ? ':path' : ''}>.`,
-    )
+    problems.add({
+      code: 'MALFORMED_PATTERN',
+      message: `segment "${part}" is not a parameter here.`,
+      remedy: `Write <${name}${isRest ? ':path' : ''}>.`,
+    })
   } else if (part.includes('*')) {
     const [rest = 'rest'] = /[A-Za-z_$][\w$]*/.exec(part) ?? []
-    report(
-      'MALFORMED_PATTERN',
-      `segment "${part}" matches no other text.`,
-      `Write <${rest}:path> for the rest of a path, or <name> for one segment.`,
-    )
+    problems.add({
+      code: 'MALFORMED_PATTERN',
+      message: `segment "${part}" matches no other text.`,
+      remedy: `Write <${rest}:path> for the rest of a path, or <name> for one segment.`,
+    })
   }
 }
 
-function readType(name: string, report: Report): PathType {
+function readType(name: string, problems: Problems): PathType {
   const type = pathTypes.get(name)
   if (type !== undefined) return type
   const typeNames = [...pathTypes.keys()]
   const remedy = `${didYouMean(name, typeNames)} Types: ${typeNames.join(', ')}.`.trim()
-  report('UNKNOWN_PATH_TYPE', `unknown type "${name}".`, remedy)
+  problems.add({ code: 'UNKNOWN_PATH_TYPE', message: `unknown type "${name}".`, remedy })
   return plainType
 }
 
-function checkNames(segments: readonly Segment[], report: Report): void {
+function checkNames(segments: readonly Segment[], problems: Problems): void {
   const names = new Set<string>()
   for (const segment of segments) {
     if (segment.kind !== 'parameter' || segment.name === '') continue
     if (names.has(segment.name)) {
-      report(
-        'DUPLICATE_PARAMETER_NAME',
-        `two parameters are named "${segment.name}".`,
-        'Rename one of them.',
-      )
+      problems.add({
+        code: 'DUPLICATE_PARAMETER_NAME',
+        message: `two parameters are named "${segment.name}".`,
+        remedy: 'Rename one of them.',
+      })
     }
     names.add(segment.name)
   }
 }
 
-function checkRest(segments: readonly Segment[], report: Report): void {
+function checkRest(segments: readonly Segment[], problems: Problems): void {
   for (const segment of segments.slice(0, -1)) {
     if (segment.kind === 'parameter' && segment.type === restType) {
-      report(
-        'PATH_NOT_LAST',
-        `<${segment.name}:path> takes the whole rest.`,
-        'Make it the last segment.',
-      )
+      problems.add({
+        code: 'PATH_NOT_LAST',
+        message: `<${segment.name}:path> takes the whole rest.`,
+        remedy: 'Make it the last segment.',
+      })
     }
   }
 }

@@ -140,7 +140,7 @@ export function collectRoutes(
 
 /** Checks the path of a controller once, instead of with each of its routes. @returns false if it has problems */
 function checkBase(path: string, { name }: Class, problems: Problems): boolean {
-  return path === '' || parsePattern(path, `@Controller of ${name}`, problems) !== undefined
+  return path === '' || parsePattern(path, problems.at(`@Controller of ${name}`)) !== undefined
 }
 
 const controllerNames: Readonly<Record<keyof ControllerOptions, true>> = {
@@ -186,14 +186,14 @@ function toRoute(input: DeclaredHandler, problems: Problems): Route | undefined 
   const isInPath = version !== undefined && context.versionInPath
   const versioned = isInPath ? joinPaths(`/v${version}`, text) : text
   const path = context.basePath === '' ? versioned : joinPaths(context.basePath, versioned)
-  const pattern = parsePattern(relative ? declaration.path : path, where, problems)
+  const pattern = parsePattern(relative ? declaration.path : path, problems.at(where))
   checkOptionNames(where, declaration.options, optionNames, problems)
-  checkTransaction(where, declaration.options.transaction, problems)
+  checkTransaction(declaration.options.transaction, problems.at(where))
   // Arguments may be named after parameters of the controller's path.
   if (input.base === undefined) return undefined
   const argumentNames = readArguments(input, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
-  checkArguments(argumentNames, { pattern, name, context }, problems)
+  checkArguments(argumentNames, { pattern, context }, problems.at(name))
   return Object.freeze({
     method: declaration.method,
     pattern,
@@ -221,12 +221,12 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   internal: true,
 }
 
-function checkTransaction(where: string, transaction: unknown, problems: Problems): void {
+function checkTransaction(transaction: unknown, problems: Problems): void {
   if (transaction === undefined || typeof transaction === 'boolean') return
   if (isolations.includes(transaction as Isolation)) return
   problems.add({
     code: 'ROUTE_TRANSACTION',
-    message: `${where}: transaction is ${JSON.stringify(transaction)}.`,
+    message: `transaction is ${JSON.stringify(transaction)}.`,
     remedy: `Write { transaction: true }, or an isolation level: '${isolations.join("', '")}'.`,
   })
 }
@@ -251,15 +251,9 @@ function readArguments(
   return undefined
 }
 
-interface RoutePlace {
-  readonly pattern: Pattern
-  readonly name: string
-  readonly context: RouteSettings
-}
-
 function checkArguments(
   names: readonly string[],
-  { pattern, name, context }: RoutePlace,
+  { pattern, context }: Pick<DeclaredHandler, 'context'> & { readonly pattern: Pattern },
   problems: Problems,
 ): void {
   const knownNames = [...pattern.names, ...requestArguments, ...context.customArguments]
@@ -269,7 +263,7 @@ function checkArguments(
     const remedy = near === '' ? `Arguments: ${knownNames.join(', ')}.` : near
     problems.add({
       code: 'UNKNOWN_ARGUMENT',
-      message: `${name}: argument "${argument}" is not a path parameter of ${pattern.text}.`,
+      message: `argument "${argument}" is not a path parameter of ${pattern.text}.`,
       remedy: near === '' || mayBeRenamed(argument) ? `${remedy} ${argsHint}` : remedy,
     })
   }

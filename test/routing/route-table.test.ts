@@ -18,7 +18,7 @@ function tableOf(...texts: string[]): RouteTable<Place> {
 
 function patternOf(text: string): Pattern {
   const problems = new Problems()
-  const pattern = parsePattern(text, 'test', problems)
+  const pattern = parsePattern(text, problems)
   if (pattern === undefined) throw new Error(JSON.stringify(problems.list))
   return pattern
 }
@@ -221,8 +221,8 @@ describe('RouteTable.allowedMethods', () => {
 
 describe('parsePattern', () => {
   it('reads both spellings as one', () => {
-    const angle = parsePattern('/a/<id:int>/<rest:path>', 'x', new Problems())
-    const brace = parsePattern('/a/{id:int}/{rest:path}/', 'x', new Problems())
+    const angle = parsePattern('/a/<id:int>/<rest:path>', new Problems())
+    const brace = parsePattern('/a/{id:int}/{rest:path}/', new Problems())
     expect(brace).toEqual(angle)
     expect(angle?.names).toEqual(['id', 'rest'])
     expect(angle?.text).toBe('/a/<id:int>/<rest:path>')
@@ -255,7 +255,7 @@ describe('parsePattern', () => {
     ['/a/<id:>', 'UNKNOWN_PATH_TYPE', 'unknown type "".', 'Types: int'],
   ])('refuses %s with %s', (text, code, message, remedy) => {
     const problems = new Problems()
-    expect(parsePattern(text, 'GET it (A.b)', problems)).toBeUndefined()
+    expect(parsePattern(text, problems.at('GET it (A.b)'))).toBeUndefined()
     expect(problems.list[0]).toEqual({
       code,
       message: expect.stringContaining(message),
@@ -266,7 +266,7 @@ describe('parsePattern', () => {
 
   it('reports every problem of one pattern', () => {
     const problems = new Problems()
-    parsePattern('/<a:foo>/<rest:path>/<a>', 'x', problems)
+    parsePattern('/<a:foo>/<rest:path>/<a>', problems)
     expect(problems.list.map((problem) => problem.code)).toEqual([
       'UNKNOWN_PATH_TYPE',
       'DUPLICATE_PARAMETER_NAME',

@@ -98,7 +98,7 @@ function routeKey({ controller, member, method, pattern }: Route): string {
   const spelled = declaredRoutes
     .filter((declaredRoute) => declaredRoute.method === method)
     .map((declaredRoute) => joinPaths(base, declaredRoute.path))
-    .find((text) => parsePattern(text, '', new Problems())?.text === pattern.text)
+    .find((text) => parsePattern(text, new Problems())?.text === pattern.text)
   return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
 }
 
