@@ -3,16 +3,30 @@
  * for tests.
  */
 import { after, type MaybePromise } from '../core/maybe-promise.js'
-import type { Database } from './database.js'
+import type { OpenTransaction } from '../core/transaction.js'
+import type { DatabaseTimeouts } from './database-timeouts.js'
+import type { Table } from './model/table.js'
+import type { RecordsContext } from './statements/source.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import { frameworkQuery, frameworkScript } from '../engines/contract/statement.js'
+
+/** The part of `Database` that keeps the framework's own tables. */
+interface OwnTables {
+  readonly context: RecordsContext
+  /** The tables of records. */
+  readonly tables: ReadonlySet<Table>
+  /** The names of the framework's own tables. */
+  readonly ownTables: Set<string>
+  timeouts(milliseconds: number): DatabaseTimeouts
+  openTransaction(): OpenTransaction | undefined
+}
 
 /**
  * @param sql a script that creates the table if it is missing
  * @returns false if it is missing and cannot be created, as on a replica
  */
 export async function createOwnTable(
-  database: Database,
+  database: OwnTables,
   name: string,
   sql: string,
 ): Promise<boolean> {
@@ -29,7 +43,7 @@ export async function createOwnTable(
 
 /** Selects only the name, so that a locked table costs neither time nor a connection. */
 export async function hasTable(
-  { context: { engine, dialect } }: Database,
+  { context: { engine, dialect } }: OwnTables,
   name: string,
 ): Promise<boolean> {
   // If the primary is unavailable, a replica reports which tables exist.
@@ -51,7 +65,7 @@ const callerTimeout = 2000
 
 /** Limits queries of the framework's own tables for a request. A database within the process needs no timeout. */
 export function createTimedRunner(
-  database: Database,
+  database: OwnTables,
 ): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
   if (!database.context.dialect.can.outages) return (work) => work()
   const timeouts = database.timeouts(callerTimeout)
@@ -103,7 +117,7 @@ const excludedTables = new Set(['filigree_migration'])
  * Deletes all rows of the records, of link tables, and of the framework's own tables except the migrations. All rows are
  * deleted or none, and generated keys restart at 1.
  */
-export async function emptyTables(database: Database): Promise<void> {
+export async function emptyTables(database: OwnTables): Promise<void> {
   const { engine, dialect } = database.context
   const tableNames = new Set([...database.ownTables].filter((name) => !excludedTables.has(name)))
   for (const { name, relations } of database.tables) {

@@ -12,7 +12,7 @@ import { arrangeValues } from '../../sql/write-statement.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Where } from '../model/record-types.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Relation, Table, Instance } from '../model/table.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { readerOf } from '../policy/row-lookup.js'
 import { namedError } from '../policy/tree-writer.js'
@@ -28,7 +28,6 @@ import {
   isNullish,
   toKeyText,
   toTypedKey,
-  type Instance,
   type LinkSet,
   type WriteTree,
 } from '../statements/write-tree.js'

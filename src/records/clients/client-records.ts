@@ -9,7 +9,7 @@ import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-typ
 import type { OrderBy, Where } from '../model/record-types.js'
 import type { Id, ListOptions, RelatedRows } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
@@ -18,7 +18,7 @@ import { ClientView, readRelatedQueries, type RelationTree } from '../policy/cli
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { checkWrite, type CheckOptions } from './check-row.js'
 import { clientWriter } from './client-writer.js'
-import { toTypedKey, type Instance } from '../statements/write-tree.js'
+import { toTypedKey } from '../statements/write-tree.js'
 import { readTree } from '../statements/read-tree.js'
 import { policyOf } from '../rights/record-policy.js'
 

@@ -9,6 +9,7 @@ import { isMap } from '../../core/json.js'
 import { checkOptionNames } from '../../errors/unknown-options.js'
 import { isWriteRule, writeRuleProblem } from '../../fields/rules.js'
 import { type Class, resolveClass } from '../../metadata/class.js'
+import type { ConstraintError } from './table.js'
 import { type RecordOptions, readRecord, type RecordConstraint } from './record.js'
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
@@ -285,16 +286,6 @@ function problem(code: ErrorCode, message: string, fix: string): Problem {
   return { code, message, remedy: fix }
 }
 
-/**
- * The error for a client whose write violates a constraint of the application's own SQL: `@Record({ constraints })`.
- */
-export interface Constraint {
-  /** Undefined: the status depends on the kind of the constraint. */
-  readonly status: number | undefined
-  readonly message: string | undefined
-  readonly column: Column | undefined
-}
-
 interface Constrained {
   readonly type: Class
   readonly options: Readonly<RecordOptions>
@@ -305,8 +296,8 @@ interface Constrained {
 export function readConstraints(
   { type, options, columns }: Constrained,
   problems: Problems,
-): ReadonlyMap<string, Constraint> {
-  const constraints = new Map<string, Constraint>()
+): ReadonlyMap<string, ConstraintError> {
+  const constraints = new Map<string, ConstraintError>()
   for (const [name, constraint] of Object.entries(options.constraints ?? {})) {
     const where = `@Record of ${type.name}: constraints.${name}`
     const wrong = (message: string, fix: string): void => {

@@ -6,9 +6,7 @@ import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import type { SqlTable, SqlRelation, Condition as SqlCondition } from '../../sql/table.js'
-import type { Constraint } from './read-columns.js'
 import type { RecordOptions } from './record.js'
-import type { RecordHooks } from './write-hooks.js'
 
 /** A relation between records by keys. */
 export interface Relation extends SqlRelation {
@@ -33,7 +31,7 @@ export interface Table<T extends object = object> extends SqlTable {
   /** `updated_at`, if the record has `timestamps: true`. */
   readonly updatedAt: Column | undefined
   /** Errors for clients when the application's own constraints are violated, by their names in the database. */
-  readonly constraints: ReadonlyMap<string, Constraint>
+  readonly constraints: ReadonlyMap<string, ConstraintError>
   /** Methods that run when a row is written or deleted. */
   readonly hooks: RecordHooks
   /** Whether rows are read before they are created or changed, and written one by one. */
@@ -44,3 +42,25 @@ export interface Table<T extends object = object> extends SqlTable {
 
 /** A parsed filter. */
 export type Condition = SqlCondition<Relation>
+
+/**
+ * The error for a client whose write violates a constraint of the application's own SQL: `@Record({ constraints })`.
+ */
+export interface ConstraintError {
+  /** Undefined: the status depends on the kind of the constraint. */
+  readonly status: number | undefined
+  readonly message: string | undefined
+  readonly column: Column | undefined
+}
+
+/** The names of the methods, starting with the base class. */
+export interface RecordHooks {
+  readonly beforeWrite: readonly string[]
+  readonly afterWrite: readonly string[]
+  readonly afterCommit: readonly string[]
+  readonly beforeDelete: readonly string[]
+  readonly afterDelete: readonly string[]
+}
+
+/** A row as a record: its values by property. */
+export type Instance = Record<string, unknown>

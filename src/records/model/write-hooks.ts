@@ -4,7 +4,7 @@
  */
 
 import { higherIsolation, type Isolation } from '../../core/transaction.js'
-import type { Table } from './table.js'
+import type { RecordHooks, Table } from './table.js'
 import {
   decorate,
   toDecorator,
@@ -80,15 +80,6 @@ interface HookDecorator {
   (): AnyDecorator
   (target: object, member: string | symbol, descriptor: PropertyDescriptor): void
   (value: unknown, context: DecoratorContext): void
-}
-
-/** The names of the methods, starting with the base class. */
-export interface RecordHooks {
-  readonly beforeWrite: readonly string[]
-  readonly afterWrite: readonly string[]
-  readonly afterCommit: readonly string[]
-  readonly beforeDelete: readonly string[]
-  readonly afterDelete: readonly string[]
 }
 
 export function readHooks(type: Class): RecordHooks {

@@ -11,7 +11,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import { isolationOf } from '../model/write-hooks.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import { type Caller, retryAfterGuards } from '../rights/caller.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
@@ -42,7 +42,6 @@ import {
   hasNestedWrites,
   tablesOf,
   withValues,
-  type Instance,
   type KeyedTree,
   type WriteTree,
 } from '../statements/write-tree.js'

@@ -7,7 +7,6 @@ import type { Id, ListOptions } from '../filters/list-options.js'
 import { lockRows } from '../statements/change-row.js'
 import { noSuchKey } from '../statements/client-errors.js'
 import {
-  type Instance,
   type LinkSet,
   type WriteTree,
   type ToMany,
@@ -18,7 +17,7 @@ import {
   atKey,
 } from '../statements/write-tree.js'
 import { allOf } from '../../sql/table.js'
-import type { Condition, Table, Relation } from '../model/table.js'
+import type { Condition, Table, Relation, Instance } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
 import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'

@@ -4,7 +4,7 @@
  */
 
 import type { Id } from '../filters/list-options.js'
-import type { Table, Relation } from '../model/table.js'
+import type { Table, Relation, Instance } from '../model/table.js'
 import { type KeyChecker, notRelated, readerOf, RowLookup } from './row-lookup.js'
 import type { Source } from '../statements/source.js'
 import { type Caller, forbidden } from '../rights/caller.js'
@@ -12,7 +12,6 @@ import type { ClientView } from './client-view.js'
 import { changeLinks } from '../statements/links.js'
 import { createOne, deleteOne, updateOne } from '../statements/write-one.js'
 import {
-  type Instance,
   type WriteTree,
   setDerivedKey,
   checkOwner,
@@ -25,7 +24,7 @@ import {
 } from '../statements/write-tree.js'
 import { createInOrder } from '../statements/reference-order.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
-import type { VisibleRows } from '../statements/write-row.js'
+import type { VisibleRows } from '../statements/row-filter.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
 import { concealErrors, canNameReferrers } from '../rights/secured-responses.js'
 

@@ -2,7 +2,6 @@
  * Writes checked and encoded rows: with the database's own command for many rows, with lists of values, or a few at a
  * time.
  */
-
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
@@ -14,23 +13,7 @@ import { checkUndeleted } from './marked-references.js'
 import type { Source } from './source.js'
 import { nameConstraint } from './violated-constraint.js'
 import { toClientError } from './client-errors.js'
-
-export type ColumnTypes = ReadonlyMap<unknown, string>
-
-/**
- * @param sql the dialect's `lists.types`
- * @param isFresh as `Statement.isFresh`
- * @returns the types by the columns' names
- */
-export async function readColumnTypes(
-  table: Table,
-  runner: Runner,
-  sql: string,
-  isFresh = false,
-): Promise<ColumnTypes> {
-  const rows = await runner.run(frameworkQuery(sql, { isFresh }), [quote(table.name)], 'rows')
-  return new Map(rows.map(([name, type]) => [name, String(type)]))
-}
+import { type ColumnTypes, readColumnTypes } from './column-types.js'
 
 /** For fewer rows it is not worth querying whether the table accepts copied rows. */
 const minCopiedRows = 200

@@ -23,8 +23,14 @@ import {
 import { attempt } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
-import type { BegunTransaction } from './transactions.js'
 import { throwUnavailable } from './client-errors.js'
+
+/** A transaction that is begun and ended by separate calls. */
+export interface BegunTransaction {
+  runner(): Runner
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
 
 const kinds: Readonly<Record<string, StatementKind>> = {
   SelectQueryNode: 'select',

@@ -6,7 +6,7 @@ import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
-import type { Condition, Table } from '../model/table.js'
+import type { Condition, Table, Instance } from '../model/table.js'
 import { equals } from '../../sql/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import {
@@ -21,15 +21,13 @@ import {
 import { isInTransaction } from './transaction-runners.js'
 import type { Selection } from './plans.js'
 import {
-  staysVisible,
-  type VisibleRows,
   withAnnouncement,
   runRows,
   canReturnPastValues,
   updateRow,
-  type Instance,
   valuesToUpdate,
 } from './write-row.js'
+import { staysVisible, type VisibleRows } from './row-filter.js'
 import {
   copyOf,
   isSameValue,

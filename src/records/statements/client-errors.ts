@@ -7,8 +7,7 @@ import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Constraint } from '../model/read-columns.js'
-import type { Relation, Table } from '../model/table.js'
+import type { ConstraintError, Relation, Table } from '../model/table.js'
 
 /** The purpose of a statement, which decides the meaning of its failure. */
 export type StatementPurpose = 'read' | 'write' | 'delete'
@@ -59,7 +58,7 @@ export function toClientError(
 }
 
 /** The application has declared the error for clients. It is a client error even if the program wrote the values. */
-function toDeclaredError(engineError: EngineError, declared: Constraint): HttpError {
+function toDeclaredError(engineError: EngineError, declared: ConstraintError): HttpError {
   const isCheck = engineError.kind === 'value'
   const { column, status = isCheck ? 400 : 409 } = declared
   const isVisible = column?.field.hidden !== true

@@ -6,7 +6,7 @@
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
 import { rejectUndefined, type Id } from '../filters/list-options.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { inTransaction, lockRows, checkVersion, selectOne } from './change-row.js'
 import { changeAll, selectAll } from './change-rows.js'
@@ -16,7 +16,6 @@ import type { Writer } from './hooks.js'
 import { referenceRulesOf, type RulesContext } from './reference-rules.js'
 import { keyValues } from './shard.js'
 import type { Source } from './source.js'
-import type { Instance } from './write-row.js'
 
 /**
  * Deletes a row that need not be read before, with one statement if nobody watches other rows that go with it.

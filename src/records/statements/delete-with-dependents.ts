@@ -10,14 +10,14 @@ import type { PastRow, RowChanges } from '../changes/changes.js'
 import type { Id } from '../filters/list-options.js'
 import { toConstraintName } from '../model/generated-names.js'
 import { referencesTo } from '../model/relations.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Relation, Table, Instance } from '../model/table.js'
 import { changeLockedRow } from './change-row.js'
 import { eachRow, updateTogether } from './change-rows.js'
 import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './hooks.js'
 import { countsChanges, referenceRulesOf } from './reference-rules.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
-import { type Instance, toIds } from './write-row.js'
+import { toIds } from './write-row.js'
 
 /** Rows of one table and of one shard. */
 export interface RowGroup {

@@ -3,14 +3,14 @@
  * commit. Values of a hook's context are created on first use.
  */
 
-import { type Instance, insertRow } from './write-row.js'
+import { insertRow } from './write-row.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, RequestAuth } from '../../http/request.js'
 import type { Class } from '../../metadata/class.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from '../filters/query-errors.js'
-import type { Table } from '../model/table.js'
-import type { RecordHook, RecordHooks } from '../model/write-hooks.js'
+import type { RecordHooks, Table, Instance } from '../model/table.js'
+import type { RecordHook } from '../model/write-hooks.js'
 import { outsideShards } from './shard.js'
 import { providerOf, type Source } from './source.js'
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { checkCallOptions } from '../../errors/unknown-options.js'
@@ -19,7 +19,7 @@ import {
   PostponedReferences,
   selfReferencesOf,
 } from './reference-order.js'
-import { checkForeignKeys, type Instance } from './write-row.js'
+import { checkForeignKeys } from './write-row.js'
 import { atRow, toKeyText } from './write-tree.js'
 import type { Column } from '../../engines/contract/table.js'
 

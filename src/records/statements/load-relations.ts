@@ -7,10 +7,9 @@ import { invalid } from '../filters/query-errors.js'
 import { undefinedAt } from '../model/skip.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 
-type Instance = Record<string, unknown>
 type Load = (records: readonly object[], source: Source) => MaybePromise<void>
 
 /** Each relation, with its nested relations to load. */

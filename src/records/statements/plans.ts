@@ -23,8 +23,8 @@ import type {
 } from '../../sql/tree.js'
 import { writeStatement, type Plan } from '../../sql/write-statement.js'
 import type { Relation, Table } from '../model/table.js'
-import type { ColumnTypes } from './batch-inserter.js'
-import type { VisibleRows } from './write-row.js'
+import type { ColumnTypes } from './column-types.js'
+import type { VisibleRows } from './row-filter.js'
 
 /** The rows of a statement. `key` identifies the form, and `count` is the number of values. */
 export interface Selection {

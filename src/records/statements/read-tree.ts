@@ -9,9 +9,8 @@ import type { Changes } from './additions.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { invalid } from '../filters/query-errors.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Relation, Table, Instance } from '../model/table.js'
 import {
-  type Instance,
   type WriteTree,
   type ToOne,
   type ToMany,

@@ -5,11 +5,10 @@
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import type { Source } from './source.js'
 import { toKeyText } from './write-tree.js'
-import type { Instance } from './write-row.js'
 
 /** The foreign keys of a record that name rows of the same record. */
 export function selfReferencesOf(table: Table): readonly Column[] {

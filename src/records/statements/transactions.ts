@@ -32,6 +32,7 @@ import {
   checkIsolation,
   type TransactionOptions,
 } from './transaction-options.js'
+import type { BegunTransaction } from './builder.js'
 import type { RecordsContext } from './source.js'
 import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 import { toUnavailable } from './client-errors.js'
@@ -125,13 +126,6 @@ interface UntrackedWork {
   /** The request whose work begins in this turn of the event loop. */
   readonly startingRequest: ClientWriting | undefined
   readonly readHandlers: ReadHandlers
-}
-
-/** A transaction that is begun and ended by separate calls. */
-export interface BegunTransaction {
-  runner(): Runner
-  commit(): Promise<void>
-  rollback(): Promise<void>
 }
 
 export class Transactions implements ScopeHost {

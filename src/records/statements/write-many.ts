@@ -8,23 +8,17 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import { namesRelations } from './read-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
-import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
+import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
 import { deleteGroup } from './delete-with-dependents.js'
 import type { Writer } from './hooks.js'
 import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
-import {
-  type Instance,
-  withAnnouncement,
-  toIds,
-  valuesToInsert,
-  valuesToUpdate,
-} from './write-row.js'
+import { withAnnouncement, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { referencesToMarked } from './marked-references.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'

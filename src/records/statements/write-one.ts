@@ -5,7 +5,7 @@
 import { after, attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import {
   changePlainly,
   changeRow,
@@ -25,7 +25,7 @@ import { withoutShard, withShard } from './shard.js'
 import type { Source } from './source.js'
 import { findReferrer } from './violated-constraint.js'
 import { readChange } from './write-options.js'
-import { insertRow, withAnnouncement, type Instance } from './write-row.js'
+import { insertRow, withAnnouncement } from './write-row.js'
 
 /**
  * Inserts a row. Returns no promise if the database needs none.

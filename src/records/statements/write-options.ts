@@ -5,9 +5,8 @@ import { invalid } from '../filters/query-errors.js'
 import { rejectUndefined } from '../filters/list-options.js'
 import type { Where } from '../model/record-types.js'
 import { type TableCodec, toKey } from '../model/codec.js'
-import type { Table } from '../model/table.js'
+import type { Table, Instance } from '../model/table.js'
 import type { RowChange } from './change-row.js'
-import type { Instance } from './write-row.js'
 import { checkCallOptions } from '../../errors/unknown-options.js'
 
 export interface DeleteOptions {

@@ -2,11 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { after, type MaybePromise, attempt, promise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Table, Condition } from '../model/table.js'
+import type { Instance, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
 import type { Source, RecordsContext } from './source.js'
 import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
-import { columnsOfLeaf, leavesOf } from '../../sql/table.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Sum } from './additions.js'
 import type { PastRow } from '../changes/changes.js'
@@ -16,28 +15,7 @@ import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { findPlaceholders } from './swapped-values.js'
 import { referencesToMarked, checkUndeleted } from './marked-references.js'
-
-/**
- * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a
- * field of the condition, the row still matches afterwards. Then one statement replaces a transaction that checks,
- * writes and checks again.
- */
-export interface VisibleRows {
-  readonly condition: Condition
-  /** Equal for filters that differ in values only. */
-  readonly key: string
-  readonly values: readonly unknown[]
-}
-
-/** True if something is written and the row is certain to match afterwards. */
-export function staysVisible({ condition }: VisibleRows, written: readonly Column[]): boolean {
-  // A condition through a relation depends on other rows, which may include this one.
-  const depends = leavesOf(condition).some(
-    (leaf) =>
-      leaf.kind === 'related' || columnsOfLeaf(leaf).some((column) => written.includes(column)),
-  )
-  return written.length > 0 && !depends
-}
+import type { VisibleRows } from './row-filter.js'
 
 /** Values in the order of the columns. */
 interface WriteValues {
@@ -110,8 +88,6 @@ export function checkForeignKeys(
       if (relation.kind === 'belongsTo' && relation.local === column) throw noSuchKey(relation)
   }
 }
-
-export type Instance = Record<string, unknown>
 
 /** Runs a write, in a transaction if a message to other processes is sent with it. */
 export function withAnnouncement<R>(

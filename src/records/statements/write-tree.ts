@@ -2,11 +2,9 @@
 import type { Id } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Instance, Relation, Table } from '../model/table.js'
 import { concealErrors } from '../rights/secured-responses.js'
 import { idsName } from '../model/generated-names.js'
-
-export type Instance = Record<string, unknown>
 
 export interface WriteTree {
   readonly table: Table
