@@ -18,7 +18,8 @@ import { promisify } from 'node:util'
 import { defaultAlgorithms, type PublicKey } from './tokens.js'
 import type { Log } from '../core/log.js'
 import type { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
 const generate = promisify(generateKeyPair)
 
@@ -100,18 +101,20 @@ function hasCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }
 
-/** Keys by PEM text, or by the path of a file with it. */
-export interface KeyOptions {
+const keyOptions = declareOptions({
   /** The key that signs tokens. Replaces `APP_PRIVATE_KEY`. */
-  readonly private?: string
+  private: option.any<string>(),
   /**
    * The keys that verify tokens, so that tokens of an older key stay valid until they expire. By `kid` if the issuer
    * names its keys: `{ '2026-11': pem }`. Replaces `APP_PUBLIC_KEY`.
    */
-  readonly public?: string | readonly string[] | Readonly<Record<string, string>>
+  public: option.any<string | readonly string[] | Readonly<Record<string, string>>>(),
   /** The folder of the key pair for development, which is created once. Default: `.filigree` in the working directory. */
-  readonly folder?: string
-}
+  folder: option.any<string>(),
+})
+
+/** Keys by PEM text, or by the path of a file with it. */
+export interface KeyOptions extends OptionsOf<typeof keyOptions> {}
 
 /** The origin of the keys. */
 export type KeyOrigin =
@@ -139,11 +142,6 @@ interface KeyEnvironment {
 }
 
 const none: KeyOrigin = Object.freeze({ from: 'none' })
-const names: Readonly<Record<keyof KeyOptions, true>> = {
-  folder: true,
-  private: true,
-  public: true,
-}
 
 /** @param problems receives problems with the codes `UNKNOWN_OPTION` and `AUTH_KEYS` */
 export function readKeyOrigin(
@@ -156,7 +154,7 @@ export function readKeyOrigin(
     return none
   }
   if (keys === false) return none
-  checkOptionNames('bootstrap auth.keys', keys ?? {}, names, problems)
+  problems.addAll(keyOptions.findProblems(keys, 'bootstrap auth.keys'))
   const privateText = pick('auth.keys.private', keys?.private, 'APP_PRIVATE_KEY', environment)
   const publicText = pick('auth.keys.public', keys?.public, 'APP_PUBLIC_KEY', environment)
   const configured = privateText ?? publicText

@@ -2,38 +2,42 @@
 
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
-import { findCookieNameProblem } from '../http/cookie-names.js'
+import { cookieNameOption } from '../http/cookie-names.js'
 import { createIncoming } from '../http/in-memory/fake-request.js'
 import { FakeResponse } from '../http/in-memory/fake-response.js'
 import type { Problems } from '../errors/problems.js'
-import { didYouMean } from '../errors/did-you-mean.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
-import { readSeconds } from '../core/time.js'
+import { declareOptions, type OptionsOf, type ValuesOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Renew } from './renewal.js'
 import type { RotationRule } from './successors.js'
 import type { Rotation } from './tokens.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
 
-/** The treatment of a token after rotation has replaced it. */
-export interface RotationOptions {
+const rotationOptions = declareOptions({
   /**
    * How long it stays valid, with the same successor in every response of every process: seconds, or text such as
    * `30s`. After that it is 401.
    */
-  readonly grace: number | string
+  grace: option.seconds("Give seconds, or text such as '30s'.").shown().required('1s'),
   /**
    * `'end'`: a later use ends the complete sign-in, because the token may have been copied. Default: only the token is
    * rejected.
    */
-  readonly reuse?: 'end'
-}
+  reuse: option.oneOf('end').shown(),
+})
 
-/** `bootstrap(AppModule, { auth: { … } })`. */
-export interface AuthOptions {
+/** The treatment of a token after rotation has replaced it. */
+export interface RotationOptions extends OptionsOf<typeof rotationOptions> {}
+
+const cookieOptions = declareOptions({
+  name: cookieNameOption('desk_token'),
+})
+
+const authOptions = declareOptions({
   /** Closes GET routes and queries too, for all but `@NoAuth`. Default false: reads are open. */
-  readonly closed?: boolean
+  closed: option.flag().shown().default(false),
   /** Accept the token of a write in the body's `formToken` if there is no Authorization. Default false. */
-  readonly formToken?: boolean
+  formToken: option.flag().shown().default(false),
   /**
    * Accept tokens from a cookie and send them in it too, for browsers without headers. A write with the cookie must
    * come from a page of this application. Default false.
@@ -41,44 +45,60 @@ export interface AuthOptions {
    * `{ name }` sets its name. Default: `app_token_3000` with the port outside production, `app_token.desk` with the path
    * of `publicUrl` in production. Over https it has the prefix `__Host-`.
    */
-  readonly cookie?: boolean | { readonly name?: string }
+  cookie: option.flag().shown().or(cookieOptions),
   /** A scheme in `Authorization` in addition to `Bearer`: `'Token'` for `Authorization: Token …`. Default: none. */
-  readonly scheme?: string
+  scheme: option.text("Write 'Token'.", /^[!#$%&'*+.^_`|~\w-]+$/).shown(),
   /**
    * Reads the token of a request: `(request) => request.headers['x-token']`. If it returns nothing, `Authorization` is
    * used. It must not read a cookie: use `cookie`. Default: none.
    */
-  readonly read?: ReadToken
+  read: option.of<ReadToken>(
+    (value) => typeof value === 'function',
+    "Write read: (request) => request.headers['x-token'].",
+  ),
   /** Default `'half-life'`. */
-  readonly rotate?: Rotation
+  rotate: option.oneOf('half-life', 'always', 'never').shown().default('half-life'),
   /** The treatment of replaced tokens. Default: valid until `exp`. */
-  readonly rotation?: RotationOptions
+  rotation: option
+    .object(rotationOptions, "Write rotation: { grace: '30s', reuse: 'end' }.")
+    .shown(),
   /**
    * Called at each rotation, to update roles and stop blocked users: returns the claims of the fresh token, or null,
    * which revokes the old one from the next request on. If it throws, no fresh token is sent. Default: all claims are
    * copied.
    */
-  readonly renew?: Renew
+  renew: option.of<Renew>(
+    (value) => typeof value === 'function',
+    'Give one: async (claims) => claims, or null to end the token.',
+  ),
   /** Written into tokens as `iss`, and required. Default: none, and `iss` is not checked. */
-  readonly issuer?: string
+  issuer: option.text('Write the issuer as in the claim "iss".').shown(),
   /**
    * Written into tokens as `aud`, and required: one of a list is sufficient. Default: none, and tokens with `aud` are
    * refused.
    */
-  readonly audience?: string | readonly string[]
+  audience: option
+    .of<string | readonly string[]>(isAudience, 'Write it as in the claim "aud".')
+    .shown(),
   /** The default lifetime of tokens: seconds, or text such as `15m`. Default `1h`. */
-  readonly expiresIn?: number | string
+  expiresIn: option
+    .seconds("Give seconds, or text such as '15m', '1h', '7d'.")
+    .shown()
+    .default('1h'),
   /**
    * Address of an issuer's key set (RFC 7517), for example of Keycloak or Auth0, which creates the tokens. Requires
    * `issuer` and `audience`.
    */
-  readonly jwks?: string
+  jwks: option.any<string>(),
   /**
    * Keys by PEM text or path, in place of the environment's. `false`: no tokens at all, only the static key; a
    * production server then starts without keys.
    */
-  readonly keys?: KeyOptions | false
-}
+  keys: option.any<KeyOptions | false>(),
+})
+
+/** `bootstrap(AppModule, { auth: { … } })`. */
+export interface AuthOptions extends OptionsOf<typeof authOptions> {}
 
 /** The part of the environment that belongs to authentication; bootstrap reads it. */
 export interface AuthEnvironment {
@@ -108,23 +128,6 @@ export interface ResolvedAuthOptions {
   readonly keys: KeyOrigin
 }
 
-const rotations: readonly Rotation[] = ['half-life', 'always', 'never']
-const names: Readonly<Record<keyof AuthOptions, true>> = {
-  audience: true,
-  closed: true,
-  cookie: true,
-  expiresIn: true,
-  formToken: true,
-  issuer: true,
-  jwks: true,
-  keys: true,
-  read: true,
-  renew: true,
-  rotate: true,
-  rotation: true,
-  scheme: true,
-}
-
 /**
  * @param problems receives problems with the codes `UNKNOWN_OPTION`, `INVALID_OPTION`, `INVALID_ENVIRONMENT` and
  * `AUTH_KEYS`; the result is then a placeholder until the report
@@ -134,103 +137,32 @@ export function resolveAuthOptions(
   environment: AuthEnvironment,
   problems: Problems,
 ): ResolvedAuthOptions {
-  const input = options ?? {}
   const refuse: Refuse = (message, remedy) => {
     problems.add({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
-  checkOptionNames('bootstrap auth', input, names, problems)
-  checkOptions(input, refuse)
-  const { issuer, audience } = input
+  problems.addAll(authOptions.findProblems(options, 'bootstrap auth'))
+  const values = authOptions.read(options)
+  const { closed, formToken, cookie, rotate, rotation, renew, issuer, audience, expiresIn } = values
+  if (values.jwks !== undefined && (issuer === undefined || audience === undefined))
+    refuse(
+      'jwks requires issuer and audience: otherwise tokens of that issuer for other applications would be accepted.',
+      'Write both, as in the claims "iss" and "aud" of its tokens.',
+    )
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
-    closed: input.closed === true,
-    formToken: input.formToken === true,
-    cookie: input.cookie !== undefined && input.cookie !== false,
-    cookieName: readCookieName(input.cookie, refuse, problems),
-    source: readSource(input, refuse),
-    rotate: input.rotate ?? 'half-life',
-    rotation: readRotation(input.rotation, refuse, problems),
-    renew: input.renew,
-    issuer,
+    ...{ closed, formToken, rotate, rotation, renew, issuer, expiresIn },
+    cookie: cookie !== undefined && cookie !== false,
+    cookieName: typeof cookie === 'object' ? cookie.name : undefined,
+    source: readSource(values, refuse),
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
-    expiresIn: readSeconds(input.expiresIn ?? '1h') ?? 3600,
-    keys: readKeyOrigin(input, environment, problems),
+    keys: readKeyOrigin(values, environment, problems),
   })
 }
 
 type Refuse = (message: string, remedy: string) => void
 
-function checkOptions(options: AuthOptions, refuse: Refuse): void {
-  const { rotate, issuer, audience, expiresIn } = options
-  for (const name of ['closed', 'formToken'] as const) {
-    if (options[name] === undefined || typeof options[name] === 'boolean') continue
-    refuse(`${name} is neither true nor false.`, `Write auth: { ${name}: true }.`)
-  }
-  if (rotate !== undefined && !rotations.includes(rotate)) {
-    const hint = didYouMean(rotate, rotations)
-    refuse(`rotate "${rotate}" is unknown.`, `${hint} One of ${rotations.join(', ')}.`.trim())
-  }
-  if (options.renew !== undefined && typeof options.renew !== 'function') {
-    refuse(
-      'renew is not a function.',
-      'Give one: async (claims) => claims, or null to end the token.',
-    )
-  }
-  if (issuer !== undefined && !isName(issuer)) {
-    refuse('issuer is not text.', 'Write the issuer as in the claim "iss".')
-  }
-  if (audience !== undefined && !isAudience(audience)) {
-    refuse('audience is neither text nor a list of texts.', 'Write it as in the claim "aud".')
-  }
-  if (options.jwks !== undefined && (issuer === undefined || audience === undefined)) {
-    refuse(
-      'jwks requires issuer and audience: otherwise tokens of that issuer for other applications would be accepted.',
-      'Write both, as in the claims "iss" and "aud" of its tokens.',
-    )
-  }
-  if (expiresIn !== undefined && readSeconds(expiresIn) === undefined) {
-    refuse(
-      `expiresIn ${JSON.stringify(expiresIn)} is not a length of time.`,
-      'Give seconds, or text such as "15m", "1h", "7d".',
-    )
-  }
-}
-
-function readCookieName(
-  input: AuthOptions['cookie'],
-  refuse: Refuse,
-  problems: Problems,
-): string | undefined {
-  if (input === undefined || typeof input === 'boolean') return undefined
-  if (typeof input !== 'object' || (input as unknown) === null) {
-    refuse(
-      'cookie is neither true nor an object.',
-      "Write auth: { cookie: { name: 'desk_token' } }.",
-    )
-    return undefined
-  }
-  checkOptionNames('bootstrap auth.cookie', input, { name: true }, problems)
-  const problem = input.name === undefined ? undefined : findCookieNameProblem(input.name)
-  if (problem !== undefined)
-    refuse(
-      `cookie.name ${JSON.stringify(input.name)} ${problem}.`,
-      "Write letters, digits, dashes and underscores: 'desk_token'.",
-    )
-  return input.name
-}
-
-/** A token of RFC 9110 §5.6.2. */
-const schemeForm = /^[!#$%&'*+.^_`|~\w-]+$/
-
-function readSource({ scheme, read }: AuthOptions, refuse: Refuse): TokenSource {
-  if (scheme !== undefined && (typeof scheme !== 'string' || !schemeForm.test(scheme)))
-    refuse(`scheme ${JSON.stringify(scheme)} is not the name of a scheme.`, "Write 'Token'.")
+function readSource({ scheme, read }: ValuesOf<typeof authOptions>, refuse: Refuse): TokenSource {
   if (read === undefined) return Object.freeze({ scheme })
-  const remedy = "Write read: (request) => request.headers['x-token']."
-  if (typeof read !== 'function') {
-    refuse('read is not a function.', remedy)
-    return Object.freeze({ scheme })
-  }
   if (scheme !== undefined) refuse('scheme and read cannot be combined.', 'Remove one of them.')
   try {
     const locations = findTokenLocations(read)
@@ -248,31 +180,6 @@ function readSource({ scheme, read }: AuthOptions, refuse: Refuse): TokenSource 
     )
     return Object.freeze({ read })
   }
-}
-
-const rotationNames: Readonly<Record<keyof RotationOptions, true>> = { grace: true, reuse: true }
-
-function readRotation(
-  input: RotationOptions | undefined,
-  refuse: Refuse,
-  problems: Problems,
-): RotationRule | undefined {
-  if (input === undefined) return undefined
-  if (typeof input !== 'object' || (input as unknown) === null) {
-    refuse('rotation is not an object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
-    return undefined
-  }
-  checkOptionNames('bootstrap auth.rotation', input, rotationNames, problems)
-  const grace = readSeconds(input.grace)
-  if (grace === undefined)
-    refuse(
-      `rotation.grace ${JSON.stringify(input.grace)} is not a length of time.`,
-      'Give seconds, or text such as "30s".',
-    )
-  const reuse: unknown = input.reuse
-  if (reuse !== undefined && reuse !== 'end')
-    refuse(`rotation.reuse ${JSON.stringify(reuse)} is unknown.`, "Write 'end', or leave it out.")
-  return Object.freeze({ grace: grace ?? 1, reuse: input.reuse })
 }
 
 function readApiKey(value: string | undefined, problems: Problems): string | undefined {

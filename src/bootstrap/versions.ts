@@ -1,42 +1,26 @@
 /** `bootstrap(AppModule, { versions })`: how a request selects a version of the API. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf, type ValuesOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 
-export interface VersionsOptions {
+/** The option `versions` of `bootstrap`. */
+export const versionsOptions = declareOptions({
   /**
    * `'path'`: `/v2/items`; `'header'`: `X-API-Version: 2`; `'media'`: `Accept: application/json; version=2`. Default
    * `'path'`.
    */
-  by?: 'path' | 'header' | 'media'
+  by: option.oneOf('path', 'header', 'media').shown().default('path'),
   /** The header's name, for `'header'`. Default `X-API-Version`. */
-  header?: string
-}
+  header: option
+    .text("Write the name of a header, such as 'X-API-Version'.", /^[\w!#$%&'*+.^`|~-]+$/)
+    .shown()
+    .default('X-API-Version'),
+})
 
-export interface ResolvedVersions {
-  readonly by: 'path' | 'header' | 'media'
-  readonly header: string
-}
+export interface VersionsOptions extends OptionsOf<typeof versionsOptions> {}
 
-/** @param problems receives unknown options and invalid values */
-export function resolveVersions(
-  options: VersionsOptions = {},
-  problems: Problems,
-): ResolvedVersions {
-  checkOptionNames('bootstrap versions', options, { by: true, header: true }, problems)
-  const { by = 'path', header = 'X-API-Version' } = options
-  const refuse = (reason: string, remedy: string): void => {
-    problems.add({ code: 'INVALID_OPTION', message: `bootstrap: versions.${reason}.`, remedy })
-  }
-  if (!['path', 'header', 'media'].includes(by)) {
-    refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")
-  }
-  if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
-    refuse('header is not the name of a header', "Write a name such as 'X-API-Version'.")
-  }
-  return Object.freeze({ by, header })
-}
+export interface ResolvedVersions extends ValuesOf<typeof versionsOptions> {}
 
 /** The header by which responses of one path differ, for caches. Undefined if the path contains the version. */
 export function variesBy({ by, header }: ResolvedVersions): string | undefined {

@@ -1,4 +1,6 @@
 /** The names of the framework's cookies. */
+import type { Option } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
 /** Configured names. */
 export interface CookieNameOptions {
@@ -68,10 +70,22 @@ function encodeSign(sign: string): string {
   return bytes.map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`).join('')
 }
 
-/** @returns the problem of a configured name; undefined if browsers accept it (RFC 6265 §4.1.1) */
-export function findCookieNameProblem(name: unknown): string | undefined {
-  if (typeof name !== 'string' || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name))
-    return 'is not the name of a cookie'
-  if (/^__(?:host|secure)-/i.test(name)) return 'has a prefix, which is added over https'
-  return undefined
+/** An option for the name of a cookie that browsers accept (RFC 6265 §4.1.1). */
+export function cookieNameOption(example: string): Option<string> {
+  const advice = `Write letters, digits, dashes and underscores: '${example}'.`
+  return option
+    .of<string>(
+      (value) => isCookieName(value) && !hasCookiePrefix(value),
+      (value) =>
+        isCookieName(value) ? `It has a prefix, which is added over https. ${advice}` : advice,
+    )
+    .shown()
+}
+
+function isCookieName(name: unknown): name is string {
+  return typeof name === 'string' && /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name)
+}
+
+function hasCookiePrefix(name: string): boolean {
+  return /^__(?:host|secure)-/i.test(name)
 }

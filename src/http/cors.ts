@@ -1,36 +1,42 @@
 /** The CORS headers of all responses. Source: specification, Authentication 8; Fetch standard, "HTTP CORS protocol". */
 import type { Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { HeaderList } from './header-list.js'
 import type { Incoming } from './node-messages.js'
 
-export interface CorsOptions {
+/** The option `cors` of `bootstrap`. `findCorsProblems` checks the values. */
+const corsOptions = declareOptions({
   /**
    * The origins that may read responses: all, or the listed ones (`https://shop.example`), which get individual
    * responses with `Vary: Origin`. Default `*`.
    */
-  origins?: '*' | readonly string[]
+  origins: option.any<'*' | readonly string[]>(),
   /**
    * Browsers may send cookies with requests of the listed origins, and pages of these origins may sign in by cookie.
    * Needs a list of origins. Default false.
    */
-  credentials?: boolean
+  credentials: option.flag().shown(),
   /** Seconds for which a browser may cache the response to a preflight request. Default 86_400, a day. */
-  maxAge?: number
+  maxAge: option.any<number>(),
   /** Response headers that scripts may read in addition to `FreshToken`. Default none. */
-  exposedHeaders?: readonly string[]
+  exposedHeaders: option.any<readonly string[]>(),
   /** Request headers that scripts may send in addition to the five of the specification. Default none. */
-  allowedHeaders?: readonly string[]
-}
+  allowedHeaders: option.any<readonly string[]>(),
+})
+
+export interface CorsOptions extends OptionsOf<typeof corsOptions> {}
+
+const corsHeadersOptions = declareOptions({
+  /** Response headers that scripts may read, if a response has them. */
+  exposedHeaders: option.any<readonly string[]>(),
+  /** Request headers that scripts may send. */
+  allowedHeaders: option.any<readonly string[]>(),
+})
 
 /** Headers of a module that pages of other origins need. */
-export interface CorsHeaders {
-  /** Response headers that scripts may read, if a response has them. */
-  readonly exposedHeaders?: readonly string[]
-  /** Request headers that scripts may send. */
-  readonly allowedHeaders?: readonly string[]
-}
+export interface CorsHeaders extends OptionsOf<typeof corsHeadersOptions> {}
 
 /** A request by its head. */
 interface Requested {
@@ -213,14 +219,6 @@ function createListedCors(
   })
 }
 
-const optionNames: Readonly<Record<keyof CorsOptions, true>> = {
-  origins: true,
-  credentials: true,
-  maxAge: true,
-  exposedHeaders: true,
-  allowedHeaders: true,
-}
-
 /** Checks `bootstrap`'s `cors`. @returns `INVALID_CORS` problems */
 export function findCorsProblems(options: CorsOptions | false): readonly Problem[] {
   const problems = new Problems()
@@ -228,7 +226,7 @@ export function findCorsProblems(options: CorsOptions | false): readonly Problem
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
   const add = (message: string, remedy: string) =>
     problems.add({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
-  checkOptionNames('Option cors', options, optionNames, problems)
+  problems.addAll(corsOptions.findProblems(options, 'Option cors'))
   // A single origin as text is a likely mistake, which only the compiler would find.
   const originsInput = origins as string | readonly string[]
   if (typeof originsInput === 'string' && originsInput !== '*') {
@@ -259,7 +257,7 @@ export function findHeaderProblems(where: string, headers: CorsHeaders): readonl
   const problems = new Problems()
   const add = (message: string, remedy: string) =>
     problems.add({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
-  checkOptionNames(where, headers, { exposedHeaders: true, allowedHeaders: true }, problems)
+  problems.addAll(corsHeadersOptions.findProblems(headers, where))
   findNameProblems(headers, add)
   return problems.list
 }

@@ -1,8 +1,8 @@
 /** The application's custom format of error responses: option `errors: { form }` of `bootstrap`. */
 import { HttpError } from '../errors/http-error.js'
-import type { Problems } from '../errors/problems.js'
 import { marksOf } from '../errors/field-error.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { ClassReference } from '../metadata/class.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { HttpRequest } from './request.js'
@@ -37,12 +37,18 @@ export interface FormedError {
 
 export type ErrorForm = (error: ClientError, request: HttpRequest) => FormedError
 
-export interface ErrorsOptions {
+export const errorsRemedy =
+  'Write errors: { form: ({ status, message }) => ({ status, body: { message } }), class: ErrorBody }.'
+
+/** The option `errors` of `bootstrap`. */
+export const errorsOptions = declareOptions({
   /** Returns the body of an error, and its status. It must neither throw nor return a promise. */
-  readonly form: ErrorForm
+  form: option.of<ErrorForm>((value) => typeof value === 'function', errorsRemedy).required(),
   /** Describes the body in the OpenAPI document. Default: any JSON. */
-  readonly class?: ClassReference
-}
+  class: option.of<ClassReference>((value) => typeof value === 'function', errorsRemedy),
+})
+
+export interface ErrorsOptions extends OptionsOf<typeof errorsOptions> {}
 
 export interface FormOfErrors {
   readonly form: ErrorForm
@@ -78,22 +84,9 @@ export function applyForm(
 export function resolveErrors(
   options: ErrorsOptions | undefined,
   isOfPackage: (controller: NonNullable<RouteInfo['controller']>) => boolean,
-  problems: Problems,
 ): FormOfErrors | undefined {
   if (options === undefined) return undefined
-  const refuse = (message: string): void => {
-    const remedy =
-      'Write errors: { form: ({ status, message }) => ({ status, body: { message } }), class: ErrorBody }.'
-    problems.add({ code: 'INVALID_OPTION', message: `bootstrap errors: ${message}`, remedy })
-  }
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    refuse('it is not an object.')
-    return undefined
-  }
-  checkOptionNames('bootstrap errors', options, { form: true, class: true }, problems)
-  const { form, class: type } = options
-  if (typeof form !== 'function') refuse('form is not a function.')
-  if (type !== undefined && typeof type !== 'function') refuse('class is not a class.')
+  const { form, class: type } = errorsOptions.read(options)
   const applies = ({ controller }: RouteInfo): boolean =>
     controller !== undefined && !isOfPackage(controller)
   return Object.freeze({

@@ -3,7 +3,6 @@
  * `errorPage`, or the built-in one. Source: decisions, Responses.
  */
 import { createHash } from 'node:crypto'
-import type { Problems } from '../errors/problems.js'
 import { reasonPhrase } from '../errors/http-error.js'
 import { escapeHtml } from '../core/text.js'
 import { findNearestRoutes, type NearRoute } from '../routing/nearest-routes.js'
@@ -95,19 +94,6 @@ function withoutStoring({ html, headers }: PageContent): PageContent {
 }
 
 /** @param problems receives a value that is not a function */
-export function resolveErrorPage(
-  input: unknown,
-  problems: Problems,
-): ErrorPage | false | undefined {
-  if (input === undefined || input === false || typeof input === 'function')
-    return input as ErrorPage | false | undefined
-  const message = 'bootstrap: errorPage is not a function.'
-  const remedy =
-    'Write errorPage: ({ status, requestId }) => `<!doctype html>…`, or false for JSON.'
-  problems.add({ code: 'INVALID_OPTION', message, remedy })
-  return undefined
-}
-
 const headings: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
   401: 'You are not signed in',

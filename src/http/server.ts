@@ -6,6 +6,8 @@ import { once } from 'node:events'
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
+import { declareOptions, type Option, type ValuesOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { type Bounds, headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
 import { listenAtSecondLoopback } from './second-loopback.js'
@@ -66,39 +68,48 @@ class Pressure {
   }
 }
 
-/** Timeouts, all in milliseconds. */
-export interface Times {
-  /** Until the head of a request is complete; then 408. Default: 10,000. */
-  readonly headers: number
-  /** Until the body is complete; then 408. Default: 30,000. */
-  readonly request: number
-  /** The same for multipart bodies. Default: 120,000. */
-  readonly upload: number
-  /** Idle connections are closed after this time. Default: 5,000. */
-  readonly keepAlive: number
-  /** Until a handler's promise settles; then 503. Default: 30,000. */
-  readonly handler: number
-  /** While the server closes, it still serves connected clients for this time. Default: 500. */
-  readonly linger: number
-  /** A client that reads nothing of its response for this time is disconnected. Default: 30,000. */
-  readonly stall: number
-  /** If the event loop lags by more than this time, requests get 503. Default: 1,000. */
-  readonly delay: number
-  /** Until `close()` aborts requests that are still in flight. Default: 10,000. */
-  readonly drain: number
-}
+const time = (defaultValue: number): Option<number, number> =>
+  option
+    .integer(1, 2 ** 31 - 1)
+    .shown()
+    .default(defaultValue)
+const timeOrOff = (defaultValue: number): Option<number, number> =>
+  option
+    .of<number>(
+      (value) => value === Infinity || (Number.isInteger(value) && isTimerTime(Number(value))),
+      `Give an integer from 1 to ${2 ** 31 - 1}, or Infinity for no limit.`,
+    )
+    .shown()
+    .default(defaultValue)
 
-export const defaultTimes: Times = Object.freeze({
-  headers: 10_000,
-  request: 30_000,
-  upload: 120_000,
-  keepAlive: 5_000,
-  handler: 30_000,
-  stall: 30_000,
-  delay: 1_000,
-  linger: 500,
-  drain: 10_000,
+/** The option `times` of `bootstrap`. */
+export const timesOptions = declareOptions({
+  /** Until the head of a request is complete; then 408. Default: 10,000. */
+  headers: time(10_000),
+  /** Until the body is complete; then 408. Default: 30,000. */
+  request: time(30_000),
+  /** The same for multipart bodies. Default: 120,000. */
+  upload: time(120_000),
+  /** Idle connections are closed after this time. Default: 5,000. */
+  keepAlive: time(5_000),
+  /** Until a handler's promise settles; then 503. Default: 30,000. */
+  handler: time(30_000),
+  /** While the server closes, it still serves connected clients for this time. Default: 500. */
+  linger: time(500),
+  /** A client that reads nothing of its response for this time is disconnected. Default: 30,000. */
+  stall: timeOrOff(30_000),
+  /** If the event loop lags by more than this time, requests get 503. Default: 1,000. */
+  delay: timeOrOff(1_000),
+  /** Until `close()` aborts requests that are still in flight. Default: 10,000. */
+  drain: time(10_000),
 })
+
+/** Timeouts, all in milliseconds. */
+export interface Times extends ValuesOf<typeof timesOptions> {}
+
+function isTimerTime(milliseconds: number): boolean {
+  return milliseconds >= 1 && milliseconds < 2 ** 31
+}
 
 export interface NodeServerOptions {
   readonly times: Times

@@ -7,9 +7,13 @@ import type {
   SchemaObject,
 } from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
-import type { Problem } from '../errors/declaration-error.js'
-import type { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import {
+  declareOptions,
+  type Option,
+  type OptionsOf,
+  type ValuesOf,
+} from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
@@ -61,83 +65,49 @@ export const Live = createDecorator('Live', () => ({
   document: documentLive,
 }))
 
-/** Limits on the number of live queries, and on how often each runs. */
-export interface LiveQueriesOptions {
+const count = (defaultValue: number): Option<number, number> =>
+  option
+    .of<number>(
+      (value) => value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1),
+      'Give a whole number from 1, or Infinity for no limit.',
+    )
+    .shown()
+    .default(defaultValue)
+
+/** The option `live` of `bootstrap`. */
+export const liveOptions = declareOptions({
   /** Maximum number of different live queries per process. Further ones get 429. Default: 1,000. */
-  answers?: number
+  answers: count(1000),
   /**
    * Maximum number of different live queries per caller; anonymous callers count by address. Further ones get 429.
    * Default: 100.
    */
-  byCaller?: number
+  byCaller: count(100),
   /**
    * Minimum time between two runs of one live query, such as `'100ms'`, or in milliseconds. After a slow run, the
    * minimum is twice its duration. Default: 100.
    */
-  pace?: number | string
-}
-
-/** The options with defaults applied. */
-export interface ResolvedLiveOptions {
-  readonly answers: number
-  readonly byCaller: number
-  /** Milliseconds. */
-  readonly pace: number
-}
-
-export const defaultLive: ResolvedLiveOptions = Object.freeze({
-  answers: 1000,
-  byCaller: 100,
-  pace: 100,
+  pace: option
+    .parsed<number | string, number>(
+      readPace,
+      "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'.",
+    )
+    .shown()
+    .default(100),
 })
 
-const names: Readonly<Record<keyof LiveQueriesOptions, true>> = {
-  answers: true,
-  byCaller: true,
-  pace: true,
-}
+/** Limits on the number of live queries, and on how often each runs. */
+export interface LiveQueriesOptions extends OptionsOf<typeof liveOptions> {}
 
-/** @param problems receives unknown options and invalid values */
-export function resolveLive(value: unknown, problems: Problems): ResolvedLiveOptions {
-  if (value === undefined) return defaultLive
-  if (typeof value !== 'object' || value === null) {
-    problems.add(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
-    return defaultLive
-  }
-  checkOptionNames('bootstrap live', value, names, problems)
-  const { pace, ...counts } = value as Readonly<Record<string, unknown>>
-  const count = (name: 'answers' | 'byCaller'): number => {
-    const value = counts[name]
-    if (value === undefined) return defaultLive[name]
-    if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1))
-      return Number(value)
-    const remedy = 'Give a whole number from 1, or Infinity for no limit.'
-    problems.add(invalid(`live.${name}`, value, remedy))
-    return defaultLive[name]
-  }
-  return Object.freeze({
-    answers: count('answers'),
-    byCaller: count('byCaller'),
-    pace: readPace(pace, problems),
-  })
-}
+/** The options with defaults applied; `pace` in milliseconds. */
+export interface ResolvedLiveOptions extends ValuesOf<typeof liveOptions> {}
 
-function readPace(value: unknown, problems: Problems): number {
-  if (value === undefined) return defaultLive.pace
+export const defaultLive: ResolvedLiveOptions = liveOptions.read({})
+
+/** @returns milliseconds */
+function readPace(value: unknown): number | undefined {
   const match = typeof value === 'string' ? /^(\d+)\s*(ms|s)$/.exec(value.trim()) : null
   const milliseconds = match === null ? value : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
-  if (
-    Number.isSafeInteger(milliseconds) &&
-    Number(milliseconds) >= 10 &&
-    Number(milliseconds) <= 60_000
-  )
-    return Number(milliseconds)
-  const remedy = "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'."
-  problems.add(invalid('live.pace', value, remedy))
-  return defaultLive.pace
-}
-
-function invalid(name: string, value: unknown, remedy: string): Problem {
-  const message = `bootstrap: ${name} is ${typeof value === 'function' ? 'a function' : JSON.stringify(value)}.`
-  return { code: 'INVALID_OPTION', message, remedy }
+  if (typeof milliseconds !== 'number' || !Number.isSafeInteger(milliseconds)) return undefined
+  return milliseconds >= 10 && milliseconds <= 60_000 ? milliseconds : undefined
 }

@@ -3,34 +3,52 @@ import type { ServerObject } from 'openapi3-ts/oas31'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { DocumentOptions } from './document.js'
-import type { OpenApiVersion } from './graphql-paths.js'
 
-export interface DocsOptions {
+const serverRemedy = "Give a list of addresses such as '/' or 'https://api.example.org'."
+
+const serverOptions = declareOptions({
+  url: option.of<string>(isServerUrl, serverRemedy).required('/'),
+  description: option.text('Give a text.'),
+})
+
+/** The option `docs` of `bootstrap`. */
+export const docsOptions = declareOptions({
   /** The address of the page; the documents are below it. Default `/swagger`. */
-  path?: string
+  path: option
+    .of<string>(isDocsPath, "Give a path of letters and digits, such as '/swagger'.")
+    .shown()
+    .default('/swagger'),
   /** The name of the application. Default `API`. */
-  title?: string
+  title: option.text('Give a text.').shown().default('API'),
   /** The application's own version. Default `1.0.0`. */
-  version?: string
+  version: option.text('Give a text.').shown().default('1.0.0'),
   /** A description of the application, in Markdown. */
-  description?: string
+  description: option.text('Give a text.').shown(),
   /**
    * True, a role or several: the document then needs a token, which the page asks for. Default false; with
    * `auth: { closed: true }` document and page need one, unless it is false here.
    */
-  secured?: boolean | string | readonly string[]
+  secured: option
+    .of<boolean | string | readonly string[]>(
+      (value) => typeof value === 'boolean' || isRoles(value),
+      'Give true, a role or a list of roles.',
+    )
+    .shown(),
   /** Addresses of the application. Default: the address of the page. */
-  servers?: readonly (string | { readonly url: string; readonly description?: string })[]
+  servers: option.any<readonly (string | OptionsOf<typeof serverOptions>)[]>(),
   /** Descriptions of tags by name; these tags come first. */
-  tags?: Readonly<Record<string, string>>
+  tags: option.any<Readonly<Record<string, string>>>(),
   /**
    * The version of OpenAPI: `3.2` describes the items of event streams (`itemSchema`), but fewer tools support it.
    * Default `3.1`.
    */
-  openapi?: '3.1' | '3.2'
-}
+  openapi: option.oneOf('3.1', '3.2').shown().default('3.1'),
+})
+
+export interface DocsOptions extends OptionsOf<typeof docsOptions> {}
 
 export interface ResolvedDocs extends DocumentOptions {
   readonly path: string
@@ -40,20 +58,9 @@ export interface ResolvedDocs extends DocumentOptions {
   readonly pageAccess: AccessRule
 }
 
-const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
-  path: true,
-  title: true,
-  version: true,
-  description: true,
-  secured: true,
-  servers: true,
-  tags: true,
-  openapi: true,
-}
-
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
- * @param problems receives unknown options and invalid values
+ * @param problems receives invalid servers and tags
  * @param defaults `closed`: reads need a token, unless something else is said. `server`: the path of the public address
  * @returns `undefined` if it is off
  */
@@ -63,56 +70,32 @@ export function resolveDocsOptions(
   { closed = false, server = '/' }: { closed?: boolean; server?: string | undefined } = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
-  const input = options === true || options === undefined ? {} : options
-  checkOptionNames('bootstrap docs', input, optionNames, problems)
+  const { servers, tags, secured, ...values } = docsOptions.read(options)
   return Object.freeze({
-    path: readPath(input.path ?? '/swagger', problems),
-    title: readText('title', input.title ?? 'API', problems),
-    version: readText('version', input.version ?? '1.0.0', problems),
-    description: readOptional('description', input.description, problems),
-    servers: readServers(input.servers ?? [server], problems),
-    tags: readTags(input.tags, problems),
-    openapi: readVersion(input.openapi ?? '3.1', problems),
-    access: readAccess(input.secured ?? closed, problems),
-    pageAccess: closed && input.secured === undefined ? tokenAccess : openAccess,
+    ...values,
+    servers: readServers(servers ?? [server], problems),
+    tags: readTags(tags, problems),
+    access: toAccess(secured ?? closed),
+    pageAccess: closed && secured === undefined ? tokenAccess : openAccess,
   })
 }
 
-function readPath(path: unknown, problems: Problems): string {
-  const wellFormed = typeof path === 'string' && /^\/[\w.~-]+(?:\/[\w.~-]+)*$/.test(path)
-  if (wellFormed && !path.split('/').includes('..')) return path
-  problems.add(invalid('path', path, "Give a path of letters and digits, such as '/swagger'."))
-  return '/swagger'
-}
-
-function readVersion(version: unknown, problems: Problems): OpenApiVersion {
-  if (version === '3.1' || version === '3.2') return version
-  problems.add(invalid('openapi', version, "Write '3.1' or '3.2'."))
-  return '3.1'
-}
-
-function readText(name: string, value: unknown, problems: Problems): string {
-  if (typeof value === 'string' && value !== '') return value
-  problems.add(invalid(name, value, 'Give a text.'))
-  return name
-}
-
-function readOptional(name: string, value: unknown, problems: Problems): string | undefined {
-  return value === undefined ? undefined : readText(name, value, problems)
+function isDocsPath(path: unknown): boolean {
+  const isWellFormed = typeof path === 'string' && /^\/[\w.~-]+(?:\/[\w.~-]+)*$/.test(path)
+  return isWellFormed && !path.split('/').includes('..')
 }
 
 function readTags(tags: DocsOptions['tags'], problems: Problems): DocsOptions['tags'] {
-  for (const [name, description] of Object.entries(tags ?? {})) {
-    readText(`tags.${name}`, description, problems)
-  }
+  for (const [name, description] of Object.entries<unknown>(tags ?? {}))
+    if (typeof description !== 'string' || description === '')
+      problems.add(invalid(`tags.${name}`, description, 'Give a text.'))
   return tags
 }
 
 /** @param servers `DocsOptions['servers']`, or any value from a program without types */
 function readServers(servers: unknown, problems: Problems): ServerObject[] {
   const refuse = (value: unknown): void => {
-    const remedy = "Give a list of addresses such as '/' or 'https://api.example.org'."
-    problems.add(invalid('servers', value, remedy))
+    problems.add(invalid('servers', value, serverRemedy))
   }
   const read: ServerObject[] = []
   if (!Array.isArray(servers)) refuse(servers)
@@ -120,15 +103,13 @@ function readServers(servers: unknown, problems: Problems): ServerObject[] {
     for (const server of servers as unknown[]) {
       if (isServerUrl(server)) read.push({ url: server })
       else if (isServer(server)) {
-        checkOptionNames('bootstrap docs servers', server, serverNames, problems)
+        problems.addAll(serverOptions.findProblems(server, 'bootstrap docs.servers'))
         read.push({ ...server })
       } else refuse(server)
     }
   }
   return read.length === 0 ? [{ url: '/' }] : read
 }
-
-const serverNames = { url: true, description: true } as const
 
 function isServer(value: unknown): value is ServerObject {
   return typeof value === 'object' && value !== null && 'url' in value && isServerUrl(value.url)
@@ -139,22 +120,17 @@ function isServerUrl(url: unknown): url is string {
   return url.startsWith('/') || (/^https?:/.test(url) && URL.canParse(url))
 }
 
-function readAccess(secured: NonNullable<DocsOptions['secured']>, problems: Problems): AccessRule {
-  if (secured === false) return openAccess
-  if (secured === true) return tokenAccess
-  const roles: unknown = typeof secured === 'string' ? [secured] : secured
-  if (Array.isArray(roles) && roles.length > 0 && roles.every(isRole)) {
-    return Object.freeze({ ...tokenAccess, roles: Object.freeze([...(roles as string[])]) })
-  }
-  problems.add(invalid('secured', secured, 'Give true, a role or a list of roles.'))
-  return tokenAccess
+function toAccess(secured: NonNullable<DocsOptions['secured']>): AccessRule {
+  if (typeof secured === 'boolean') return secured ? tokenAccess : openAccess
+  return Object.freeze({ ...tokenAccess, roles: Object.freeze([secured].flat()) })
 }
 
-function isRole(role: unknown): boolean {
-  return typeof role === 'string' && role.trim() !== ''
+function isRoles(value: unknown): boolean {
+  const roles: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return roles.length > 0 && roles.every((role) => typeof role === 'string' && role.trim() !== '')
 }
 
 function invalid(name: string, value: unknown, remedy: string): Problem {
-  const message = `bootstrap: docs.${name} is ${JSON.stringify(value)}.`
+  const message = `bootstrap docs: ${name} is ${JSON.stringify(value)}.`
   return { code: 'INVALID_OPTION', message, remedy }
 }

@@ -9,7 +9,7 @@ interface OptionCheck {
   /** @returns the value for the program; undefined if it is invalid */
   readonly parse: (value: unknown) => unknown
   /** What to write instead of an invalid value: `Write true or false.` */
-  readonly remedy: string
+  readonly remedy: string | ((value: unknown) => string)
   readonly isShown?: boolean
 }
 
@@ -73,10 +73,15 @@ export class Option<
 
   /** @returns the value for the program, with the default or example in place of an invalid value */
   read(value: unknown): Value {
-    if (this.#nested !== undefined && isObject(value)) return this.#nested.read(value) as Value
-    const parsed = value === undefined ? undefined : this.#check.parse(value)
-    if (parsed !== undefined || this.defaultValue === undefined) return parsed as Value
-    return this.#check.parse(this.defaultValue) as Value
+    const parsed = this.#parse(value)
+    return (parsed === undefined ? this.#parse(this.defaultValue) : parsed) as Value
+  }
+
+  /** @returns undefined for an invalid value */
+  #parse(value: unknown): unknown {
+    if (value === undefined) return undefined
+    const isNested = this.#nested !== undefined && isObject(value)
+    return isNested ? this.#nested.read(value) : this.#check.parse(value)
   }
 
   /** @param where what the options belong to; without it, messages are not sentences */
@@ -84,12 +89,13 @@ export class Option<
     if (value === undefined && !this.isRequired) return []
     if (this.#nested !== undefined && isObject(value))
       return this.#nested.findProblems(value, placeOf(name, where))
-    const { parse, remedy, isShown } = this.#check
-    if (value !== undefined && parse(value) !== undefined) return []
+    const { remedy, isShown } = this.#check
+    if (this.#parse(value) !== undefined) return []
     const problem = isShown === true ? `is ${toText(value)}` : `cannot be ${toHarmlessText(value)}`
     const sentence = `${name} ${problem}`
     const message = where === undefined ? sentence : `${where}: ${sentence}.`
-    return [{ code: 'INVALID_OPTION', message, remedy }]
+    const instruction = typeof remedy === 'string' ? remedy : remedy(value)
+    return [{ code: 'INVALID_OPTION', message, remedy: instruction }]
   }
 }
 

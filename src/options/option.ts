@@ -1,6 +1,10 @@
 /** The kinds of options that `declareOptions` declares. */
 import { readSeconds } from '../core/time.js'
+import { didYouMean } from '../errors/did-you-mean.js'
 import { Option, type DeclaredOptions, type OptionsOf, type ValuesOf } from './declare-options.js'
+
+/** A sentence, or a function that returns the sentence for an invalid value. */
+type Remedy = string | ((value: unknown) => string)
 
 /** The kinds of options. A remedy says what to write instead of an invalid value. */
 export const option = {
@@ -42,7 +46,7 @@ export const option = {
   ): Option<Values[number]> =>
     option.of(
       (value) => values.includes(value as Values[number]),
-      `Write ${listOf(values.map(toCode))}.`,
+      (value) => `${suggestionFor(value, values)}Write ${listOf(values.map(toCode))}.`,
     ),
 
   /** A list of values that the option of an item accepts. */
@@ -64,7 +68,7 @@ export const option = {
   any: <Input>(): Option<Input> => option.of(() => true, ''),
 
   /** Any other value. */
-  of: <Input>(isValid: (value: unknown) => boolean, remedy: string): Option<Input> =>
+  of: <Input>(isValid: (value: unknown) => boolean, remedy: Remedy): Option<Input> =>
     option.parsed((value) => (isValid(value) ? (value as Input) : undefined), remedy),
 
   /**
@@ -74,7 +78,7 @@ export const option = {
    */
   parsed: <Input, Value>(
     parse: (value: unknown) => Value | undefined,
-    remedy: string,
+    remedy: Remedy,
   ): Option<Input, Value | undefined> => new Option({ parse, remedy }),
 }
 
@@ -88,6 +92,13 @@ function isText(value: unknown): value is string {
 
 function isBetween(value: unknown, min: number, max: number): boolean {
   return typeof value === 'number' && value >= min && value <= max
+}
+
+/** `Did you mean "b"? `, or an empty text. */
+function suggestionFor(value: unknown, values: readonly unknown[]): string {
+  const texts = values.filter((one) => typeof one === 'string')
+  const hint = typeof value === 'string' ? didYouMean(value, texts) : ''
+  return hint === '' ? '' : `${hint} `
 }
 
 /** `'a', 'b' or 'c'`. */

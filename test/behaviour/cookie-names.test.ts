@@ -137,15 +137,15 @@ describe('the options of the names', () => {
   })
 
   it.each<[string, BootstrapOptions, string]>([
-    [
-      'a blank',
-      { auth: { cookie: { name: 'a b' } } },
-      'cookie.name "a b" is not the name of a cookie',
-    ],
+    ['a blank', { auth: { cookie: { name: 'a b' } } }, 'bootstrap auth.cookie: name is "a b".'],
     ['a prefix', { auth: { cookie: { name: '__Host-a' } } }, 'has a prefix'],
     ['an unknown option', { auth: { cookie: { nme: 'a' } as never } }, 'Did you mean "name"'],
-    ['text for an object', { auth: { cookie: 'a' as never } }, 'neither true nor an object'],
-    ['a session with a blank', { sessions: { cookie: 'a;b' } }, 'sessions.cookie: "a;b" is not'],
+    ['text for an object', { auth: { cookie: 'a' as never } }, 'bootstrap auth: cookie is "a".'],
+    [
+      'a session with a blank',
+      { sessions: { cookie: 'a;b' } },
+      'bootstrap sessions: cookie is "a;b".',
+    ],
     [
       'one name twice',
       { auth: { cookie: { name: 'a' } }, sessions: { cookie: 'a' } },

@@ -180,7 +180,7 @@ describe('@Doc({ deprecated })', () => {
       bootstrap(FaultyModule, { listen: false, logger: false, versions }),
     ).rejects.toMatchObject({
       problems: [
-        { message: 'bootstrap: versions.by is "query".' },
+        { message: 'bootstrap versions: by is "query".' },
         { message: '@Controller of Faulty: version is "v 2".' },
         { message: expect.stringContaining('deprecated ends before it begins') },
         { message: expect.stringContaining('deprecated has no date as since') },

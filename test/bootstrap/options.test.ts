@@ -19,7 +19,7 @@ async function problemsOf(options: object): Promise<DeclarationError['problems']
 describe('options of bootstrap in untyped programs', () => {
   // If 'false' from an environment variable counted as true, every client's X-Forwarded-For would be trusted.
   const proxies =
-    'Give the number of proxies in front, such as 1. With true, every client could choose its address.'
+    'Give the number of proxies in front, 0 to 32. With true, every client could choose its address.'
   it.each([
     ['trustProxy', proxies],
     ['listen', 'Write true or false.'],

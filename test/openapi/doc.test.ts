@@ -313,31 +313,31 @@ describe('problems of the documentation', () => {
 
   it.each<[string, object, string]>([
     ['an unknown name', { titel: 'x' }, 'UNKNOWN_OPTION bootstrap docs: unknown option "titel".'],
-    ['a relative path', { path: 'docs' }, 'INVALID_OPTION bootstrap: docs.path is "docs".'],
-    ['a path with a parameter', { path: '/<x>' }, 'INVALID_OPTION bootstrap: docs.path is "/<x>".'],
-    ['an empty title', { title: '' }, 'INVALID_OPTION bootstrap: docs.title is "".'],
+    ['a relative path', { path: 'docs' }, 'INVALID_OPTION bootstrap docs: path is "docs".'],
+    ['a path with a parameter', { path: '/<x>' }, 'INVALID_OPTION bootstrap docs: path is "/<x>".'],
+    ['an empty title', { title: '' }, 'INVALID_OPTION bootstrap docs: title is "".'],
     [
       'a server that is none',
       { servers: ['ftp://x'] },
-      'INVALID_OPTION bootstrap: docs.servers is "ftp://x".',
+      'INVALID_OPTION bootstrap docs: servers is "ftp://x".',
     ],
     [
       'a description that is not text',
       { description: 7 },
-      'INVALID_OPTION bootstrap: docs.description is 7.',
+      'INVALID_OPTION bootstrap docs: description is 7.',
     ],
-    ['a tag without a text', { tags: { a: 1 } }, 'INVALID_OPTION bootstrap: docs.tags.a is 1.'],
-    ['a role that is none', { secured: [] }, 'INVALID_OPTION bootstrap: docs.secured is [].'],
-    ['a role that is not text', { secured: 5 }, 'INVALID_OPTION bootstrap: docs.secured is 5.'],
+    ['a tag without a text', { tags: { a: 1 } }, 'INVALID_OPTION bootstrap docs: tags.a is 1.'],
+    ['a role that is none', { secured: [] }, 'INVALID_OPTION bootstrap docs: secured is [].'],
+    ['a role that is not text', { secured: 5 }, 'INVALID_OPTION bootstrap docs: secured is 5.'],
     [
       'servers that are not a list',
       { servers: 'https://a.example' },
-      'INVALID_OPTION bootstrap: docs.servers is "https://a.example".',
+      'INVALID_OPTION bootstrap docs: servers is "https://a.example".',
     ],
     [
       'a server that is nothing',
       { servers: [null] },
-      'INVALID_OPTION bootstrap: docs.servers is null.',
+      'INVALID_OPTION bootstrap docs: servers is null.',
     ],
   ])('refuse, among the options, %s', async (_, docs, message) => {
     expect(await problemsOf([], { docs })).toEqual([message])
