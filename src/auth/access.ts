@@ -1,6 +1,6 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Access to routes. */
 import type { Claims, HttpRequest } from '../http/request.js'
-import { Caller } from '../http/caller.js'
+import { CallerIdentity } from '../http/caller-identity.js'
 import { timestampOf, type ServerRequest } from '../http/server-request.js'
 import { clockTolerance, signInTime } from './tokens.js'
 
@@ -243,7 +243,7 @@ export function endOfAccess(rule: AccessRule, claims: Claims | null): number {
 export function endAccess(request: ServerRequest, rule: AccessRule, claims: Claims | null): void {
   const { auth, until, isByCookie, rotation } = request.caller
   const end = Math.min(until, endOfAccess(rule, claims))
-  request.caller = new Caller(auth, end, isByCookie, rotation)
+  request.caller = new CallerIdentity(auth, end, isByCookie, rotation)
 }
 
 function endOfToken({ exp }: Claims): number {

@@ -6,7 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
 import { gateEvents } from '../http/request-observers.js'
-import { Caller, cookieCaller, unknownCaller } from '../http/caller.js'
+import { CallerIdentity, cookieCaller, unknownCaller } from '../http/caller-identity.js'
 import { withoutTracking } from '../http/caller-access.js'
 import { onAnything, onAuthorization, onCookie } from '../http/cache-headers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
@@ -255,7 +255,7 @@ async function sendTokenAfterWrite(
 
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
-  request.caller = new Caller(auth, endOfAccess(rule, claims), request.caller.isByCookie)
+  request.caller = new CallerIdentity(auth, endOfAccess(rule, claims), request.caller.isByCookie)
   if (!satisfies(rule, claims, request)) throw forbidden(describeDenial(rule, claims, request))
   return runGuards(rule, claims, request)
 }
@@ -302,7 +302,7 @@ function sendToken(request: ServerRequest, token: string | undefined): void {
     ? ['Set-Cookie', toTokenCookie(request, token)]
     : ['FreshToken', token]
   request.addHeader(name, value)
-  request.caller = new Caller(auth, until, isByCookie, { name, value })
+  request.caller = new CallerIdentity(auth, until, isByCookie, { name, value })
 }
 
 function formTokenOf({ method, formToken }: ServerRequest): string {

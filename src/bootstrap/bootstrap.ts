@@ -31,7 +31,7 @@ import { isCaptured, developmentHostOf, type AttachedHost } from './cli-hooks.js
 import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
-import { refuseFakeTimers } from '../serving/inject.js'
+import { checkTimers } from '../serving/inject.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
@@ -66,7 +66,7 @@ export async function bootstrap(
   options: BootstrapOptions = {},
 ): Promise<Application> {
   if (isCaptured({ module, options })) return new Promise(() => undefined)
-  refuseFakeTimers()
+  checkTimers()
   const startTime = performance.now()
   const plan = await planApplication(module, options, {
     watchLog: (log, environment) => developmentHostOf(environment)?.watchLog(log) ?? log,

@@ -20,7 +20,7 @@ interface ConnectionBounds {
 }
 
 /** The progress of a connection's waiting bytes. */
-interface Progress {
+interface SendProgress {
   /** Bytes that were passed to the system. */
   readonly passed: number
   /** Bytes that wait for the system. */
@@ -37,7 +37,7 @@ export class Connections implements Iterable<Socket> {
   readonly #open = new Set<Socket>()
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakMap<Socket, () => HttpError>()
-  readonly #progress = new WeakMap<Socket, Progress>()
+  readonly #progress = new WeakMap<Socket, SendProgress>()
   readonly #upgraded = new WeakMap<Socket, UpgradedConnection>()
   /** Counted here, because Node starts its count again with each parser that reads from a connection. */
   readonly #requests = new WeakMap<Socket, { count: number }>()

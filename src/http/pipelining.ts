@@ -32,7 +32,7 @@ export function currentResponse(socket: object): ServerResponse | undefined {
 }
 
 /** Requests that waited together on a connection. */
-interface Batch {
+interface WaitingRequests {
   /** Where their bytes end, counted from the first byte of the connection. */
   readonly end: number
   /** How many of them have started. */
@@ -47,7 +47,7 @@ interface PipeliningOptions {
 
 export class Pipelining {
   readonly #options: PipeliningOptions
-  readonly #batches = new WeakMap<Socket, Batch>()
+  readonly #batches = new WeakMap<Socket, WaitingRequests>()
   readonly #chunkedBodies: ChunkedBodies
   /** Connections that begin again with a request whose chunks are merged. */
   readonly #merged = new WeakSet<Socket>()

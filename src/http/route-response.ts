@@ -2,7 +2,7 @@
 import { checkInterceptedHeader } from './header-checks.js'
 import type { HeaderList } from './header-list.js'
 import { isPlainData, toJson, writeFor } from './response-body.js'
-import type { RotationHeader } from './caller.js'
+import type { RotationHeader } from './caller-identity.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of a response. Names in any case. */

@@ -2,16 +2,15 @@
 import { addressKey } from '../core/address-counts.js'
 import type { RouteInfo } from '../routing/route.js'
 import { ReceivedBody } from './bodies/received-body.js'
-import { unknownCaller, type Caller } from './caller.js'
+import { unknownCaller, type CallerIdentity } from './caller-identity.js'
 import { readsIdentity, readsSent, watchHeaders, watchIncoming } from './caller-access.js'
 import { addressOf, readForwarded } from './client-address.js'
 import { CookieNames } from './cookie-names.js'
 import { readCookies } from './cookies.js'
-import type { End } from './ending.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import { PendingWrites, type StoppableWrite } from './pending-writes.js'
 import { readQuery, type TextValues } from './query-string.js'
-import { closingRefusal, timeoutRefusal } from './refusals.js'
+import { timeoutRefusal } from './refusals.js'
 import {
   RequestLog,
   type ChildLog,
@@ -26,6 +25,7 @@ import {
 import { requestId } from './request-ids.js'
 import { toOriginForm, readPath } from './request-path.js'
 import type { RequestSettings } from './request-settings.js'
+import { createAbort } from './request-signal.js'
 import { onCookie } from './cache-headers.js'
 import { PendingResponse } from './pending-response.js'
 import type { Visitor } from './visitor.js'
@@ -80,7 +80,7 @@ export class ServerRequest implements HttpRequest {
   /** Set by the pipeline in `serving/`. */
   matchedRoute: MatchedRoute | undefined = undefined
   /** Who sent it. Set by `auth/`. */
-  caller: Caller = unknownCaller
+  caller: CallerIdentity = unknownCaller
   /** Its session. Set by `auth/`; undefined if none was opened. */
   visitor: Visitor | undefined = undefined
   /** Set by `http/bodies/`; undefined before the body is read. */
@@ -360,7 +360,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Aborted if the client disconnects before the response is complete, or if the route's time is over. */
   get signal(): AbortSignal {
-    this.#abort ??= this.#createAbort()
+    this.#abort ??= createAbort(this.outgoing, this.isTimedOut, this.#settings.ending)
     return this.#abort.signal
   }
 
@@ -416,30 +416,5 @@ export class ServerRequest implements HttpRequest {
     this.#writes.isStopped = true
     this.#abort?.abort(timeoutRefusal())
     this.#writes.stop(onWritten)
-  }
-
-  #createAbort(): AbortController {
-    const abort = new AbortController()
-    // The signal may be read after the reason for its abort.
-    if (this.isTimedOut) {
-      abort.abort(timeoutRefusal())
-      return abort
-    }
-    if (this.outgoing.destroyed) {
-      if (!this.outgoing.writableFinished) abort.abort()
-      return abort
-    }
-    const { ending } = this.#settings
-    const end: End = (all) => {
-      if (!all && !this.outgoing.headersSent) return
-      ending?.delete(end)
-      abort.abort(closingRefusal())
-    }
-    this.outgoing.once('close', () => {
-      ending?.delete(end)
-      if (!this.outgoing.writableFinished) abort.abort()
-    })
-    ending?.add(end)
-    return abort
   }
 }

@@ -62,7 +62,7 @@ export async function injectRequest(
   request: InjectRequest,
 ): Promise<InjectResponse> {
   checkCallOptions('inject', request, requestNames)
-  refuseFakeTimers()
+  checkTimers()
   const content = await encodeBody(request)
   const headers = new Map<string, string>([['host', 'localhost']])
   if (content !== undefined) {
@@ -89,7 +89,7 @@ export async function injectRequest(
  *
  * @throws {Error} if `process.nextTick`, `setImmediate` or `queueMicrotask` is replaced
  */
-export function refuseFakeTimers(): void {
+export function checkTimers(): void {
   const names = [
     ...(isFake(Reflect.get(process, 'nextTick')) ? ['nextTick'] : []),
     ...(isFake(setImmediate) ? ['setImmediate'] : []),

@@ -29,7 +29,7 @@ const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> 
 }
 
 /** The parts that a call is compiled from. */
-export interface Call {
+export interface HandlerCall {
   /** Its argument names are path parameters, names of `argumentCode`, or custom arguments. */
   readonly route: Route
   /** The instance whose method is called. */
@@ -39,7 +39,12 @@ export interface Call {
   readonly inside: (invoke: InvokeWith) => InvokeWith
 }
 
-export function compileInvoker({ route, controller, customArguments, inside }: Call): Invoker {
+export function compileInvoker({
+  route,
+  controller,
+  customArguments,
+  inside,
+}: HandlerCall): Invoker {
   const resolvers: ArgumentResolver[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)

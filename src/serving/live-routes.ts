@@ -283,7 +283,7 @@ async function runOnce(
   request: ServerRequest,
   runWithin: Within,
 ): Promise<string> {
-  await runWithin(() => requireAccess(plan.access, request))
+  await runWithin(() => checkLiveAccess(plan.access, request))
   const result = await runWithin(() => invoke(request))
   const { returns } = plan.checks
   const response = toResponse(request, returns === undefined ? result : returns(result), rule)
@@ -294,7 +294,7 @@ async function runOnce(
 }
 
 /** @throws {HttpError} 401 or 403 */
-function requireAccess(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
+function checkLiveAccess(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
   if (rule.open) return undefined
   return after(checkAccess(rule, requestCaller(request)), (result) => {
     if (result !== 'admitted') throw new HttpError(result === 'forbidden' ? 403 : 401)

@@ -19,7 +19,7 @@ import type { ServerRequest } from '../http/server-request.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
 import { Interception } from './interception.js'
-import { Run, type OuterInterceptor, type ServedRoute } from './served-route.js'
+import { RouteRun, type OuterInterceptor, type ServedRoute } from './served-route.js'
 
 /** For interceptors whose request needs no response any more. It is never sent. */
 const unsentResponse: RouteResponse = new PreparedResponse(503, new HeaderList(), null, 0)
@@ -28,7 +28,7 @@ export class Pipeline {
   /** True while the application closes. Every response then closes its connection. */
   isDraining = false
   readonly #responder: Responder
-  readonly #deadlines: Deadlines<Run>
+  readonly #deadlines: Deadlines<RouteRun>
 
   /** @param shortestTime the shortest time limit of all routes, in milliseconds */
   constructor(responder: Responder, shortestTime: number) {
@@ -65,7 +65,7 @@ export class Pipeline {
   }
 
   /** Continues with the step `from`. */
-  readonly #run = (request: ServerRequest, run: Run, from: number): void => {
+  readonly #run = (request: ServerRequest, run: RouteRun, from: number): void => {
     const { before, interceptor } = run.route
     try {
       for (let index = from; index < before.length; index++) {
@@ -87,7 +87,7 @@ export class Pipeline {
     }
   }
 
-  #waitForStep(pending: Promise<void>, request: ServerRequest, run: Run, next: number): void {
+  #waitForStep(pending: Promise<void>, request: ServerRequest, run: RouteRun, next: number): void {
     const waiting = this.#startTime(request, run)
     pending.then(
       () => {
@@ -102,7 +102,7 @@ export class Pipeline {
     )
   }
 
-  #waitForHandler(result: PromiseLike<unknown>, request: ServerRequest, run: Run): void {
+  #waitForHandler(result: PromiseLike<unknown>, request: ServerRequest, run: RouteRun): void {
     const waiting = this.#startTime(request, run)
     result.then(
       (value) => {
@@ -117,7 +117,7 @@ export class Pipeline {
   }
 
   /** Limits the time of a promise. Interceptors share one limit with everything inside them, except the body. */
-  #startTime(request: ServerRequest, run: Run): Waiting<Run> | undefined {
+  #startTime(request: ServerRequest, run: RouteRun): Waiting<RouteRun> | undefined {
     const { route, interception } = run
     const bodyTime = request.receivedBody?.timeLimit
     if (interception === undefined)
@@ -126,12 +126,12 @@ export class Pipeline {
     return undefined
   }
 
-  #endTime(run: Run, waiting: Waiting<Run> | undefined): void {
+  #endTime(run: RouteRun, waiting: Waiting<RouteRun> | undefined): void {
     if (waiting !== undefined) this.#deadlines.done(waiting)
     else run.interception?.bodyArrived()
   }
 
-  #expire({ request, run }: Waiting<Run>): void {
+  #expire({ request, run }: Waiting<RouteRun>): void {
     if (run === undefined) return
     stopInTime(request, this.#deadlines, (error) => {
       this.#fail(request, run, error)
@@ -139,7 +139,7 @@ export class Pipeline {
   }
 
   /** The handler has returned. */
-  #finish(request: ServerRequest, run: Run, result: unknown): void {
+  #finish(request: ServerRequest, run: RouteRun, result: unknown): void {
     if (!run.isOpen || request.phase !== 'handling') {
       this.#responder.discard(result)
       this.#abandon(request, run)
@@ -160,13 +160,13 @@ export class Pipeline {
   }
 
   /** A step or the handler has failed. Its error is too late if the time-out is the outcome already. */
-  #failStep(request: ServerRequest, run: Run, error: unknown): void {
+  #failStep(request: ServerRequest, run: RouteRun, error: unknown): void {
     if (request.phase === 'handling') this.#fail(request, run, error)
     else this.#abandon(request, run)
   }
 
   /** Responds with an error, after the steps after the handler. */
-  #fail(request: ServerRequest, run: Run, cause: unknown): void {
+  #fail(request: ServerRequest, run: RouteRun, cause: unknown): void {
     if (!run.isOpen || request.answered) {
       this.#abandon(request, run)
       return
@@ -182,7 +182,7 @@ export class Pipeline {
   }
 
   /** Runs the steps after the handler once, then `done`. If a step fails, its error becomes the response. */
-  #runAfter(request: ServerRequest, run: Run, done: () => void, from = 0): void {
+  #runAfter(request: ServerRequest, run: RouteRun, done: () => void, from = 0): void {
     const { after } = run.route
     request.beginFinish()
     try {
@@ -208,12 +208,12 @@ export class Pipeline {
     }
   }
 
-  #respond(request: ServerRequest, run: Run, result: unknown): void {
+  #respond(request: ServerRequest, run: RouteRun, result: unknown): void {
     if (run.interception === undefined) this.#send(request, run.route, result)
     else this.#deliver(request, run, this.#responder.prepare(request, result, run.route.rule))
   }
 
-  #respondFailure(request: ServerRequest, run: Run, error: unknown): void {
+  #respondFailure(request: ServerRequest, run: RouteRun, error: unknown): void {
     if (run.resolve !== undefined)
       this.#deliver(request, run, this.#responder.prepareFailure(request, error))
     else {
@@ -222,9 +222,13 @@ export class Pipeline {
     }
   }
 
-  #intercept(request: ServerRequest, outer: Run, { intercept, inside }: OuterInterceptor): void {
+  #intercept(
+    request: ServerRequest,
+    outer: RouteRun,
+    { intercept, inside }: OuterInterceptor,
+  ): void {
     const interception = outer.interception ?? this.#beginInterception(request, outer.route)
-    const run = outer.interception === undefined ? new Run(outer.route, interception) : outer
+    const run = outer.interception === undefined ? new RouteRun(outer.route, interception) : outer
     let running: Promise<RouteResponse> | undefined
     const next = (): Promise<RouteResponse> =>
       (running ??= this.#runInside(request, inside, interception))
@@ -243,7 +247,7 @@ export class Pipeline {
     }
   }
 
-  #beginInterception(request: ServerRequest, { timeout }: ServedRoute): Interception<Run> {
+  #beginInterception(request: ServerRequest, { timeout }: ServedRoute): Interception<RouteRun> {
     return new Interception({
       request,
       deadlines: this.#deadlines,
@@ -259,20 +263,25 @@ export class Pipeline {
   #runInside(
     request: ServerRequest,
     inside: ServedRoute,
-    interception: Interception<Run>,
+    interception: Interception<RouteRun>,
   ): Promise<RouteResponse> {
     // A handler that has not started does not start for a client that has left.
     if (request.isTimedOut || request.answered || request.outgoing.destroyed)
       return Promise.resolve(unsentResponse)
     return new Promise((resolve) => {
-      const run = new Run(inside, interception, resolve)
+      const run = new RouteRun(inside, interception, resolve)
       interception.add(run)
       runInRequest(request, this.#run, run, 0)
     })
   }
 
   /** @param isAround whether it has called `next()` */
-  #finishInterceptor(request: ServerRequest, run: Run, result: unknown, isAround: boolean): void {
+  #finishInterceptor(
+    request: ServerRequest,
+    run: RouteRun,
+    result: unknown,
+    isAround: boolean,
+  ): void {
     if (result instanceof PreparedResponse) this.#deliver(request, run, result)
     else if (isAround || request.phase !== 'handling') this.#respond(request, run, result)
     else
@@ -282,7 +291,7 @@ export class Pipeline {
   }
 
   /** Gives a response to the interceptor that waits for it, or sends the response of the outermost interceptor. */
-  #deliver(request: ServerRequest, run: Run, response: MaybePromise<RouteResponse>): void {
+  #deliver(request: ServerRequest, run: RouteRun, response: MaybePromise<RouteResponse>): void {
     if (isThenable(response)) {
       void response.then((prepared) => {
         this.#deliver(request, run, prepared)
@@ -298,11 +307,11 @@ export class Pipeline {
   }
 
   /** Ends the wait of an interceptor inside a request that has its response, or whose client has left. */
-  #abandon(request: ServerRequest, run: Run): void {
+  #abandon(request: ServerRequest, run: RouteRun): void {
     if (request.answered || request.outgoing.destroyed) this.#resolve(run, unsentResponse)
   }
 
-  #resolve(run: Run, response: RouteResponse): void {
+  #resolve(run: RouteRun, response: RouteResponse): void {
     if (run.resolve === undefined || !run.isOpen) return
     run.isOpen = false
     run.interception?.remove(run)

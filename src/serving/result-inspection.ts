@@ -44,7 +44,7 @@ export function inspectResults(
   }
 }
 
-interface Finding {
+interface UnsendableValue {
   readonly code: 'FORGOTTEN_AWAIT' | 'UNSENDABLE_VALUE'
   readonly path: string
   readonly message: string
@@ -56,7 +56,7 @@ interface PendingValue {
 }
 
 /** Finds the first value that JSON cannot hold, such as the promise at `items.0.owner`. */
-function findUnsendable(result: unknown, isDeclared: boolean): Finding | undefined {
+function findUnsendable(result: unknown, isDeclared: boolean): UnsendableValue | undefined {
   const body: unknown = result instanceof Reply ? result.body : result
   const pending: PendingValue[] = [{ value: body, path: '' }]
   // The loop also visits values that it adds meanwhile.
@@ -77,7 +77,7 @@ function describeUnsendable(
   value: unknown,
   path: string,
   isDeclared: boolean,
-): Finding | undefined {
+): UnsendableValue | undefined {
   const at = path === '' ? '' : ` at ${path}`
   if (isThenable(value)) {
     const message = `returns a promise${at}, which is sent as {}. Await it first.`

@@ -127,7 +127,7 @@ export class Routes {
       this.#callPlans.get(route) ?? this.#open(route)
     const location = fixed ?? toLocation(pattern, params)
     if (target === undefined || location === undefined) throw invalidParams(pattern, params)
-    if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
+    if (body !== undefined && !(lengthOf(request) <= limit)) checkLength(body, limit)
     const defaults = body === undefined ? defaultHeaders : defaultHeadersWithBody
     const incoming = createInternalRequest(request.incoming, {
       method: route.method,
@@ -193,7 +193,7 @@ function lengthOf({ incoming }: HttpRequest): number {
 }
 
 /** The body of a call may be within the route's limit although the outer message is larger. */
-function refuseLarge(body: unknown, maxBytes: number): void {
+function checkLength(body: unknown, maxBytes: number): void {
   if (Buffer.byteLength(JSON.stringify(body)) > maxBytes)
     throw new HttpError(413, undefined, { reason: `the body is larger than ${maxBytes} bytes` })
 }

@@ -62,7 +62,7 @@ export class ServedRoute implements ServedRouteParts {
   readonly timeout: number
   readonly yieldsToFiles: boolean
   /** The run of all its requests. */
-  readonly toClient: Run
+  readonly toClient: RouteRun
 
   constructor(parts: ServedRouteParts) {
     this.pathNames = parts.pathNames
@@ -77,7 +77,7 @@ export class ServedRoute implements ServedRouteParts {
     this.rule = parts.rule
     this.timeout = parts.timeout
     this.yieldsToFiles = parts.yieldsToFiles === true
-    this.toClient = new Run(this)
+    this.toClient = new RouteRun(this)
     Object.freeze(this)
   }
 }
@@ -86,10 +86,10 @@ export class ServedRoute implements ServedRouteParts {
  * A run through the steps of a route up to its response. The response goes to the client, or to the interceptor that has
  * called `next()`.
  */
-export class Run {
+export class RouteRun {
   readonly route: ServedRoute
   /** The interceptors around it, with their time limit; undefined if there are none. */
-  readonly interception: Interception<Run> | undefined
+  readonly interception: Interception<RouteRun> | undefined
   /** Gives the response to the interceptor; undefined if the client gets it. */
   readonly resolve: ((response: RouteResponse) => void) | undefined
   /** False after the interceptor got a response, such as the error of a time-out. */
@@ -97,7 +97,7 @@ export class Run {
 
   constructor(
     route: ServedRoute,
-    interception?: Interception<Run>,
+    interception?: Interception<RouteRun>,
     resolve?: (response: RouteResponse) => void,
   ) {
     this.route = route

@@ -38,7 +38,7 @@ const maxContainers = 100_000
  */
 export function readJson(bytes: Buffer): unknown {
   const text = readText(bytes)
-  if (mayExceed(text)) refuseExcess(bytes)
+  if (mayExceed(text)) checkComplexity(bytes)
   const value = parse(text)
   if (typeof value === 'object' && value !== null && mayNamePrototype(text)) {
     if (namesPrototype(value)) {
@@ -121,7 +121,7 @@ meanings[quote] = begins
 meanings[colon] = names
 
 /** Counts levels, keys and containers byte by byte. */
-function refuseExcess(bytes: Buffer): void {
+function checkComplexity(bytes: Buffer): void {
   const keys = new Uint16Array(maxJsonDepth + 1)
   let depth = 0
   let containers = 0

@@ -220,7 +220,7 @@ class MultipartReading {
   }
 
   /** A file that no handler accepts. The check of the body's class reports the field with its other errors. */
-  #refuseFile(part: Stream, { name, fileName }: PartHeader): void {
+  #receiveUnwantedFile(part: Stream, { name, fileName }: PartHeader): void {
     let isEmpty = true
     part.on('data', () => (isEmpty = false))
     part.on('end', () => {
@@ -232,7 +232,7 @@ class MultipartReading {
 
   async #receiveFile(part: Stream, header: PartHeader): Promise<void> {
     if ((this.#plan.files ?? 'taken') !== 'taken') {
-      this.#refuseFile(part, header)
+      this.#receiveUnwantedFile(part, header)
       return
     }
     if (this.#writing.length === this.#limits.files) throw tooMany('files', this.#limits.files)

@@ -94,14 +94,14 @@ async function readByType(
   uploadTime: number | undefined,
 ): Promise<void> {
   const { headers } = request.incoming
-  refuseEncoded(headers['content-encoding'])
+  checkEncoding(headers['content-encoding'])
   const named = headers['content-type'] ?? ''
   const type = readMediaType(named)
   // An empty `boundary=` makes the media type invalid, but the body must not be returned as bytes.
   if (type === undefined && /^[\t ]*multipart\/form-data\b/i.test(named)) throw noBoundary()
   const media = mediaOf(type)
   if (!takes(plan, media)) throw unreadType(plan)
-  if (type !== undefined && media !== otherMedia) refuseOtherCharset(type)
+  if (type !== undefined && media !== otherMedia) checkCharset(type)
   if (type !== undefined && media === uploadMedia) {
     received.form = 'upload'
     received.timeLimit = uploadTime
@@ -190,7 +190,7 @@ function bodyRequired(): HttpError {
   return new HttpError(400, 'A body is required.', { code: 'BODY_REQUIRED' })
 }
 
-function refuseEncoded(encoding: string | undefined): void {
+function checkEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return
   throw new HttpError(415, 'Compressed bodies are not read. Send the body as it is.', {
     code: 'UNSUPPORTED_ENCODING',
@@ -198,7 +198,7 @@ function refuseEncoded(encoding: string | undefined): void {
   })
 }
 
-function refuseOtherCharset({ parameters }: MediaType): void {
+function checkCharset({ parameters }: MediaType): void {
   const { charset } = parameters
   if (charset === undefined || charsets.has(charset.toLowerCase())) return
   throw new HttpError(415, 'Only UTF-8 bodies are read.', {

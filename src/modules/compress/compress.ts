@@ -41,7 +41,7 @@ function listItems({ headers }: RouteResponse, name: string): string[] {
  */
 
 /** Requests of the built-in server can replace headers. */
-interface ServerRequest extends HttpRequest {
+interface ReplaceableHeaders extends HttpRequest {
   replaceHeader(name: 'if-match' | 'if-none-match', value: string): void
 }
 
@@ -70,7 +70,7 @@ function restoreTags(request: HttpRequest): string | undefined {
         return `${sign === '~' ? 'W/' : ''}"${tag}"`
       },
     )
-    ;(request as ServerRequest).replaceHeader(name, restored)
+    ;(request as ReplaceableHeaders).replaceHeader(name, restored)
   }
   return clientEncoding
 }

@@ -34,14 +34,14 @@ import type { WebSocket } from './web-socket.js'
 /** The beginning of an execution result whose operation did not run. */
 const notRun = '{"errors":'
 
-type Message =
+type ClientMessage =
   | { readonly type: 'connection_init'; readonly payload: unknown }
   | { readonly type: 'ping' | 'pong' }
   | { readonly type: 'subscribe'; readonly id: string; readonly payload: object }
   | { readonly type: 'complete'; readonly id: string }
 
 /** @returns undefined if the data is not a message of the protocol */
-function readMessage(data: Buffer): Message | undefined {
+function readMessage(data: Buffer): ClientMessage | undefined {
   const message = parseMessage(data)
   if (!isMap(message)) return undefined
   const { type, id, payload } = message

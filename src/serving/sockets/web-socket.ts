@@ -39,7 +39,7 @@ export interface Handshakes {
   ): void
 }
 
-interface Library {
+interface WebSocketLibrary {
   readonly WebSocketServer: new (options: {
     readonly noServer: true
     readonly clientTracking: false
@@ -84,12 +84,12 @@ export function hasWebSockets(): boolean {
   return loadLibrary() !== undefined
 }
 
-function loadLibrary(): Library | undefined {
+function loadLibrary(): WebSocketLibrary | undefined {
   const require = createRequire(import.meta.url)
   try {
     require.resolve('ws')
   } catch {
     return undefined
   }
-  return require('ws') as Library
+  return require('ws') as WebSocketLibrary
 }

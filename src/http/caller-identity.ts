@@ -7,7 +7,7 @@ export interface RotationHeader {
   readonly value: string
 }
 
-export class Caller {
+export class CallerIdentity {
   /** The authentication, without tracking that it is read; undefined if the caller was not admitted. */
   readonly auth: RequestAuth | undefined
   /**
@@ -34,6 +34,6 @@ export class Caller {
 }
 
 /** Nobody was admitted. */
-export const unknownCaller = new Caller(undefined, Infinity, false)
+export const unknownCaller = new CallerIdentity(undefined, Infinity, false)
 /** The same, and the cookie has a token. */
-export const cookieCaller = new Caller(undefined, Infinity, true)
+export const cookieCaller = new CallerIdentity(undefined, Infinity, true)
