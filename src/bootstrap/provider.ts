@@ -1,5 +1,11 @@
 /** Providers: values and instances that constructors may ask for, by class, text or symbol. */
-import { resolveClass, type ClassReference, type Class, isClass } from '../metadata/class.js'
+import {
+  constructorOf,
+  resolveClass,
+  type ClassReference,
+  type Class,
+  isClass,
+} from '../metadata/class.js'
 import {
   emittedConstructorTypes,
   decorate,
@@ -96,11 +102,11 @@ export function toProvider(
 
 /** A provider that creates `owner` under the key `token`. */
 export function classProvider(token: InjectionToken, owner: Class): ContainerProvider {
-  const construct = owner as unknown as new (...dependencies: unknown[]) => object
+  const Constructor = constructorOf<object, unknown[]>(owner)
   return {
     token,
     ...constructorDependencies(owner),
-    make: (dependencies) => new construct(...dependencies),
+    make: (dependencies) => new Constructor(...dependencies),
   }
 }
 

@@ -80,7 +80,7 @@ export function createDecorator<Arguments extends readonly unknown[]>(
   }) as CustomDecorator<Arguments>
   const toEntry = (args: readonly unknown[]): DecoratorEntry => {
     let cached: { readonly specification: unknown } | undefined
-    const make = (): unknown => specify(...(args as unknown as Arguments))
+    const make = (): unknown => specify(...(args as Arguments))
     return {
       decorator: customDecorator,
       args: Object.freeze([...args]),

@@ -1,6 +1,6 @@
 /** Derives classes from other classes: `pick`, `omit`, `partial` and `Page.of`. Source: public API, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class.js'
+import { constructorOf, type Class } from '../metadata/class.js'
 import {
   addConstraint,
   isSent,
@@ -128,7 +128,7 @@ function classWithInitialValues(
   initialByName: Readonly<Record<string, unknown>>,
   members: ReadonlySet<string>,
 ): Class {
-  const Constructor = type as unknown as new () => Record<string, unknown>
+  const Constructor = constructorOf<Record<string, unknown>, []>(type)
   const names = Object.keys(initialByName).filter((name) => members.has(name))
   if (names.length === 0) return class {}
   return class {

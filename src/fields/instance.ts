@@ -2,7 +2,7 @@
  * Creates instances of a class, without its constructor if the constructor does nothing. The contents of a class are read
  * once: from its parsed source text, and from a trial instance if it initialises properties.
  */
-import { lineage, type Class } from '../metadata/class.js'
+import { constructorOf, lineage, type Class } from '../metadata/class.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
 /** Creates an instance that has only the properties that the class initialises. */
@@ -25,7 +25,7 @@ export function initialValues(type: Class): Readonly<Record<string, unknown>> | 
 export function instanceConstructorOf(type: Class): InstanceConstructor {
   const { initial, hasState, constructible } = constructionOf(type)
   if ((initial !== undefined || hasState) && type.length === 0 && constructible) {
-    return { Constructor: type as unknown as Constructor, hasInitialValues: true }
+    return { Constructor: constructorOf(type), hasInitialValues: true }
   }
   const Bare = function () {} as unknown as Constructor
   Object.defineProperty(Bare, 'prototype', { value: type.prototype as object })
@@ -66,7 +66,7 @@ function constructionOf(type: Class): ClassConstruction {
 
 function tryOut(type: Class): object | undefined {
   try {
-    const instance: unknown = new (type as unknown as Constructor)()
+    const instance: unknown = new (constructorOf<unknown, []>(type))()
     return typeof instance === 'object' && instance !== null ? instance : undefined
   } catch {
     return undefined

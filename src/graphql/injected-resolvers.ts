@@ -4,7 +4,7 @@
  * plain function. Source: public API, GraphQL.
  */
 import type { GraphQLResolveInfo } from 'graphql'
-import { isClass, type Class } from '../metadata/class.js'
+import { constructorOf, isClass, type Class } from '../metadata/class.js'
 import type { Arguments } from './declarations.js'
 
 /** The resolver that the schema calls. */
@@ -59,9 +59,7 @@ export class InjectedResolvers {
   ): Resolve {
     if (isClass(resolve)) {
       const { inject: dependencyTokens = [] } = resolve as { inject?: ResolverProvider['inject'] }
-      const Resolver = resolve as unknown as new (...dependencies: readonly unknown[]) => {
-        resolve: Resolve
-      }
+      const Resolver = constructorOf<{ resolve: Resolve }, readonly unknown[]>(resolve)
       return this.#provided(where, dependencyTokens, (...dependencies) => {
         const resolver = new Resolver(...dependencies)
         return (root, args, context, info) => resolver.resolve(root, args, context, info)

@@ -28,6 +28,13 @@ export function isClass(value: unknown): value is Class {
   return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
 }
 
+/** The class as a constructor. The caller knows that it is not abstract, its properties, and the arguments it takes. */
+export function constructorOf<T = object, Arguments extends readonly unknown[] = never[]>(
+  type: Class,
+): new (...args: Arguments) => T {
+  return type as unknown as new (...args: Arguments) => T
+}
+
 /** The class and its base classes, the topmost first. */
 export function lineage(owner: Class): Class[] {
   const classes: Class[] = []

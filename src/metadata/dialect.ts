@@ -110,10 +110,9 @@ function isMethodDescriptor(descriptor: unknown): boolean {
 
 // Compilers emit no metadata if the platform has no such symbol. This file runs before any class that imports it.
 const symbols = Symbol as { metadata?: symbol }
-if (symbols.metadata === undefined) {
-  Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') })
-}
-const metadataSymbol = symbols.metadata as unknown as symbol
+const metadataSymbol = symbols.metadata ?? Symbol.for('Symbol.metadata')
+if (symbols.metadata === undefined)
+  Object.defineProperty(Symbol, 'metadata', { value: metadataSymbol })
 
 /** The used part of a decorator's context. */
 interface StandardContext {

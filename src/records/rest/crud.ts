@@ -10,7 +10,12 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/query-string.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
-import { resolveClass, type ClassReference, type Class } from '../../metadata/class.js'
+import {
+  constructorOf,
+  resolveClass,
+  type ClassReference,
+  type Class,
+} from '../../metadata/class.js'
 import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import {
   Delete,
@@ -119,7 +124,7 @@ export function extendWithCrud(
   reportPolicy(table, problems)
   const operations = readOperations(controller, table, options.only, problems)
   // A subclass, so that a controller of two applications does not change.
-  const Base = controller as unknown as new (...args: never[]) => object
+  const Base = constructorOf(controller)
   const Extended = class extends Base {}
   // The name and the number of parameters are copied, so that a constructor without `inject` is reported for the
   // subclass too.
