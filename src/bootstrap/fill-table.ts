@@ -2,7 +2,7 @@
 import { joinPaths, parsePattern, restType } from '../routing/pattern.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import { ServedRoute, surround } from '../serving/served-route.js'
-import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-routes.js'
+import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-connection.js'
 import { promiseOf } from '../core/maybe-promise.js'
 import { readWithin } from '../http/bodies/read-body.js'
 import { type ServeContext, serveRoute } from '../serving/serve-route.js'

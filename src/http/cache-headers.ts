@@ -32,13 +32,13 @@ const noStore = 'private, no-store'
 const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
 /** The request of a response. */
-interface Requested {
+interface DependentRequest {
   readonly response: Pick<PendingResponse, 'dependsOn'>
   readonly isPersonal: boolean
 }
 
 /** The fast path for a response without cache headers and cookies. */
-export function addCacheHeaders(headers: HeaderList, request: Requested): void {
+export function addCacheHeaders(headers: HeaderList, request: DependentRequest): void {
   const { dependsOn } = request.response
   if (dependsOn === 0) return
   headers.add('Vary', varied[dependsOn & allBits] ?? '')
@@ -52,7 +52,7 @@ export function addCacheHeaders(headers: HeaderList, request: Requested): void {
  */
 export function completeCacheHeaders(
   headers: HeaderList,
-  request: Requested,
+  request: DependentRequest,
   dependsOn = request.response.dependsOn,
 ): void {
   if (dependsOn !== 0) {

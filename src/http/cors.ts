@@ -39,7 +39,7 @@ const corsHeadersOptions = declareOptions({
 export interface CorsHeaders extends OptionsOf<typeof corsHeadersOptions> {}
 
 /** A request by its head. */
-interface Requested {
+interface BrowserRequest {
   readonly incoming: Pick<Incoming, 'headers'>
 }
 
@@ -53,13 +53,13 @@ export interface Cors {
    */
   readonly fixed: HeaderList | undefined
   /** The headers of the response to this request. */
-  headersFor(request: Requested): HeaderList
+  headersFor(request: BrowserRequest): HeaderList
   /** The headers of the response to this preflight request, including `headersFor`. */
-  preflightHeaders(request: Requested): HeaderList
+  preflightHeaders(request: BrowserRequest): HeaderList
   /** Names the framework's own headers that this response has, so that scripts may read them. Changes the list. */
   expose(headers: HeaderList): void
   /** True if the request comes from an origin whose pages may sign in by cookie. */
-  allowsCredentials(request: Requested): boolean
+  allowsCredentials(request: BrowserRequest): boolean
 }
 
 const methods = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -134,7 +134,7 @@ function sharedHeaders(options: CorsOptions, more: readonly string[]): Record<st
 }
 
 /** Adds the requested headers that the framework reads. */
-function allowRequested(headers: HeaderList, { incoming }: Requested): HeaderList {
+function allowRequested(headers: HeaderList, { incoming }: BrowserRequest): HeaderList {
   const requestedHeaders = incoming.headers['access-control-request-headers']
   if (requestedHeaders === undefined) return headers
   const requestedNames = new Set(
@@ -175,7 +175,7 @@ function createOpenCors(
     isOn: true,
     fixed,
     headersFor: () => fixed,
-    preflightHeaders: (request: Requested) => allowRequested(preflight, request),
+    preflightHeaders: (request: BrowserRequest) => allowRequested(preflight, request),
     expose,
     allowsCredentials: () => false,
   })
@@ -206,15 +206,15 @@ function createListedCors(
   return Object.freeze({
     isOn: true,
     fixed: undefined,
-    headersFor: ({ incoming }: Requested) =>
+    headersFor: ({ incoming }: BrowserRequest) =>
       responses.get(incoming.headers.origin ?? '') ?? forOthers,
-    preflightHeaders: (request: Requested) =>
+    preflightHeaders: (request: BrowserRequest) =>
       allowRequested(
         preflights.get(request.incoming.headers.origin ?? '') ?? preflightForOthers,
         request,
       ),
     expose,
-    allowsCredentials: ({ incoming }: Requested) =>
+    allowsCredentials: ({ incoming }: BrowserRequest) =>
       options.credentials === true && responses.has(incoming.headers.origin ?? ''),
   })
 }

@@ -5,7 +5,7 @@ import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
-import type { Heartbeat } from './stream-body.js'
+import type { StreamHeartbeat } from './stream-body.js'
 
 /** One event: only its text, or its fields. */
 export type EventItem =
@@ -35,7 +35,7 @@ export function toWrittenEvent(item: EventItem): WrittenEvent {
 }
 
 /** A comment, which clients ignore. */
-export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 15_000 })
+export const eventHeartbeat: StreamHeartbeat = Object.freeze({ text: ':\n\n', every: 15_000 })
 
 /** The body of an `events` reply. */
 export class EventStream {

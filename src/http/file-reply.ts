@@ -261,13 +261,13 @@ export function statIfPresent(path: string): Stats | undefined {
   }
 }
 
-interface Sent {
+interface SentFile {
   readonly statusCode: number
   readonly headers: Record<string, string | number>
   readonly stream: Readable
 }
 
-function toOpenFile({ statusCode, headers, stream }: Sent, tag: string | undefined): OpenFile {
+function toOpenFile({ statusCode, headers, stream }: SentFile, tag: string | undefined): OpenFile {
   const rest = new HeaderList()
   if (tag !== undefined) rest.add('ETag', tag)
   for (const [name, value] of Object.entries(headers)) {

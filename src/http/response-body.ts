@@ -142,7 +142,7 @@ class ListWriter {
   }
 }
 
-interface Waiting {
+interface WaitingList {
   readonly writing: ListWriter
   readonly done: (text: string) => void
   readonly failed: (error: unknown) => void
@@ -150,7 +150,7 @@ interface Waiting {
 
 /** Schedules the lists of this process, which share its event loop. */
 class WriteScheduler {
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingList[] = []
   readonly #handlers: (() => void)[] = []
   /** Routes with large responses. */
   readonly #large = new WeakSet<object>()
@@ -202,7 +202,7 @@ class WriteScheduler {
     if (this.#isScheduled) setImmediate(this.#runSlice)
   }
 
-  #isDone({ writing, done, failed }: Waiting): boolean {
+  #isDone({ writing, done, failed }: WaitingList): boolean {
     try {
       const text = writing.isNeeded ? writing.write(sliceLength) : ''
       if (text === undefined) return false

@@ -9,10 +9,10 @@ export interface StreamOptions {
   /** The number of bytes of the body according to `Content-Length`. */
   readonly length: number | undefined
   /** A text that keeps the connection open. The head is then sent immediately, followed by this text. */
-  readonly heartbeat: Heartbeat | undefined
+  readonly heartbeat: StreamHeartbeat | undefined
 }
 
-export interface Heartbeat {
+export interface StreamHeartbeat {
   readonly text: string
   /** Milliseconds from one to the next. */
   readonly every: number
@@ -96,7 +96,7 @@ function isClosed(outgoing: Outgoing): boolean {
 async function openEarly(
   sending: Sending,
   first: Promise<unknown>,
-  heartbeat: Heartbeat,
+  heartbeat: StreamHeartbeat,
   writeHead: () => void,
 ): Promise<NodeJS.Timeout | undefined> {
   const { outgoing } = sending
