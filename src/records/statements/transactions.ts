@@ -1,26 +1,19 @@
-/**
- * Begins, repeats and ends transactions, and finds the transaction of the running code. It tracks asynchronous calls,
- * so that an injected repository joins the transaction of the route that calls it.
- */
-import { AsyncLocalStorage } from 'node:async_hooks'
+/** Begins, repeats and ends transactions, and finds the transaction of the running code. */
 import { causesOf } from '../../errors/http-error.js'
 import type {
   BeginOptions,
-  Results,
   Runner,
-  Statement,
-  Values,
-  ResultKind,
   ClientWriting,
   PendingWrite,
 } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
-import { isThenable, promise, type MaybePromise } from '../../core/maybe-promise.js'
+import { isThenable, promise } from '../../core/maybe-promise.js'
 import { clientWritesOf, requestTimeoutError } from '../../engines/client-writes.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
+import { CallTracking, type CallContext, type RequestContext } from './call-tracking.js'
 import { Scope, type ScopeHost } from './scope.js'
 import { GuardedRunner } from './transaction-runners.js'
 import type { ReadHandlers } from './read-handlers.js'
@@ -34,90 +27,15 @@ import {
 } from './transaction-options.js'
 import type { BegunTransaction } from './builder.js'
 import type { RecordsContext } from './source.js'
-import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 import { toUnavailable } from './client-errors.js'
-
-/** The context of running code: its transaction, if one has begun, and its request. */
-interface CallContext {
-  scope: Scope | undefined
-  readonly request: RequestContext | undefined
-}
-
-/** A request whose changes end with it. */
-interface RequestContext {
-  writing: ClientWriting | undefined
-  /** Runs its changes outside transactions. */
-  runner: Runner | undefined
-  /** Called for each change. */
-  readonly onChange: (() => void) | undefined
-}
-
-/** Reports each change that it runs. */
-class ObservedRunner implements Runner {
-  readonly #inner: Runner
-  readonly #onChange: () => void
-
-  constructor(inner: Runner, onChange: () => void) {
-    this.#inner = inner
-    this.#onChange = onChange
-  }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultForm: W,
-  ): MaybePromise<Results[W]> {
-    if (isWrite(statement)) this.#onChange()
-    return this.#inner.run(statement, values, resultForm)
-  }
-}
-
-/** Runs each write of a request in a transaction, if work is registered for its commit. */
-class TransactionalWrites implements Runner {
-  readonly #inner: Runner
-  readonly #inTransaction: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>
-
-  constructor(
-    inner: Runner,
-    inTransaction: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>,
-  ) {
-    this.#inner = inner
-    this.#inTransaction = inTransaction
-  }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultForm: W,
-  ): MaybePromise<Results[W]> {
-    if (!isWrite(statement) || usesFrameworkTable(statement))
-      return this.#inner.run(statement, values, resultForm)
-    return this.#inTransaction(
-      (runner) => runner.run(statement, values, resultForm) as MaybePromise<never>,
-    )
-  }
-}
+import { ObservedRunner, TransactionalWrites } from './request-runners.js'
 
 /** Milliseconds after a timeout response in which the code that it left running is recognized, so that it cannot write. */
 const leftOverTime = 60_000
 
-/**
- * Milliseconds after the end of a transaction in which code that it left running is recognized. Node 20 and 22 follow code
- * by hooks that slow every promise of the process, so there it is recognized for five seconds. Since Node 24 it costs
- * nothing.
- */
-const endedTransactionTime = hasPromiseHooks() ? 5_000 : Infinity
-
-function hasPromiseHooks(): boolean {
-  const { bun, deno, node } = process.versions
-  return bun === undefined && deno === undefined && Number.parseInt(node, 10) < 24
-}
-
-/** Milliseconds without transactions and tracked requests after which the tracking of promises stops. */
-const idleTime = 1_000
-
 /** The share of a request's time for attempts after conflicts, so that there is time left to respond. */
 const shareOfRequest = 0.9
+
 /** Milliseconds by which the limit of a request may be late. It ends the transaction first. */
 const requestTolerance = 3_000
 
@@ -130,26 +48,13 @@ interface UntrackedWork {
 
 export class Transactions implements ScopeHost {
   readonly #context: RecordsContext
-  readonly #ambient = new AsyncLocalStorage<CallContext | undefined>()
+  readonly #calls = new CallTracking()
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
   readonly #untracked: UntrackedWork
   /** Work before commits, by request. Undefined until the first registration. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
-  #open = 0
-  /** True while calls are followed through promises. */
-  #isTracking = false
-  /** By `performance.now`: until when code of ended transactions is followed. */
-  #trackedUntil = 0
-  /** Ended transactions to which a promise, a timer or another object may still lead. */
-  #reachable = 0
-  readonly #collected = new FinalizationRegistry(() => {
-    this.#reachable--
-  })
-  /** Runs until it is clear that nothing needs the context of calls. */
-  #idle: NodeJS.Timeout | undefined
-
   constructor(context: RecordsContext, feed: ChangeFeed, log: Log, untracked: UntrackedWork) {
     this.#context = context
     this.feed = feed
@@ -169,7 +74,7 @@ export class Transactions implements ScopeHost {
   }
 
   runningScope(): Scope | undefined {
-    return this.#isTracking ? this.#ambient.getStore()?.scope : undefined
+    return this.#calls.current()?.scope
   }
 
   /** Runs the changes of the request of the running code. Undefined without a request. */
@@ -205,7 +110,7 @@ export class Transactions implements ScopeHost {
   }
 
   #request(): RequestContext | undefined {
-    return this.#isTracking ? this.#ambient.getStore()?.request : undefined
+    return this.#calls.current()?.request
   }
 
   /**
@@ -213,13 +118,13 @@ export class Transactions implements ScopeHost {
    */
   runForRequest<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
     const request: RequestContext = { writing, runner: undefined, onChange }
-    this.#enter()
+    this.#calls.begin()
     let isOpen = true
     const leave = (): void => {
       if (!isOpen) return
       isOpen = false
       writing.writeEnded(activeWork, false)
-      this.#leave()
+      this.#calls.end()
     }
     const activeWork: PendingWrite = {
       stop: () => {
@@ -227,13 +132,13 @@ export class Transactions implements ScopeHost {
         isOpen = false
         setTimeout(() => {
           request.writing = undefined
-          this.#leave()
+          this.#calls.end()
         }, leftOverTime).unref()
       },
     }
     writing.writeStarted(activeWork)
     try {
-      const result = this.#ambient.run({ scope: undefined, request }, work)
+      const result = this.#calls.run({ scope: undefined, request }, work)
       if (isThenable(result)) result.then(leave, leave)
       else leave()
       return result
@@ -328,7 +233,7 @@ export class Transactions implements ScopeHost {
   }
 
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T> {
-    return this.#ambient.run({ scope, request: this.#request() }, work)
+    return this.#calls.run({ scope, request: this.#request() }, work)
   }
 
   /**
@@ -339,11 +244,11 @@ export class Transactions implements ScopeHost {
    */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     const outer = this.current()
-    const outerContext = this.#isTracking ? this.#ambient.getStore() : undefined
+    const outerContext = this.#calls.current()
     const callContext: CallContext = { scope: undefined, request: this.#request() }
-    this.#enter()
+    this.#calls.begin()
     // The context is entered synchronously, so that the caller's later code stays in it.
-    this.#ambient.enterWith(callContext)
+    this.#calls.enter(callContext)
     return new Promise((resolve, reject) => {
       const work = (scope: Scope): Promise<void> => {
         callContext.scope = scope
@@ -364,10 +269,10 @@ export class Transactions implements ScopeHost {
         })
       }
       // Work after the commit does not belong to the transaction.
-      const ended = this.#ambient
+      const ended = this.#calls
         .run(outerContext, () => this.#runBegun(work, isolation, outer))
         .finally(() => {
-          this.#leave()
+          this.#calls.end()
         })
       // Where it could not begin.
       ended.catch(reject)
@@ -400,7 +305,7 @@ export class Transactions implements ScopeHost {
     const end = interruptInTime(scope, deadline, writing, () => {
       if (guarded.isBusy) runner.stop?.()
     })
-    this.#enter()
+    this.#calls.begin()
     let isCommitted = false
     try {
       const result = await scope.run(work)
@@ -423,10 +328,8 @@ export class Transactions implements ScopeHost {
       throw this.#reasonOf(error, guarded, isolation)
     } finally {
       end(isCommitted)
-      this.#trackedUntil = performance.now() + endedTransactionTime
-      this.#reachable++
-      this.#collected.register(scope, undefined)
-      this.#leave()
+      this.#calls.followEnded(scope)
+      this.#calls.end()
     }
   }
 
@@ -472,32 +375,6 @@ export class Transactions implements ScopeHost {
     return this.#context.dialect.can.concurrentWrites
       ? new ConcurrentInsert(error, engineError)
       : error
-  }
-
-  #enter(): void {
-    this.#open++
-    this.#isTracking = true
-  }
-
-  /**
-   * Tracking calls through promises slows every promise of the process, and so does switching it for each
-   * request. It stops when nothing has needed it for a second, and no code of an ended transaction can run any more: the
-   * garbage collector has found nothing that leads to one, or `endedTransactionTime` is over.
-   */
-  #leave(): void {
-    if (--this.#open > 0 || this.#idle !== undefined) return
-    const check = (): void => {
-      this.#idle = undefined
-      if (this.#open > 0) return
-      const remaining = this.#trackedUntil - performance.now()
-      if (this.#reachable > 0 && remaining > 0)
-        this.#idle = setTimeout(check, Math.min(idleTime, remaining)).unref()
-      else {
-        this.#isTracking = false
-        this.#ambient.disable()
-      }
-    }
-    this.#idle = setTimeout(check, idleTime).unref()
   }
 }
 
