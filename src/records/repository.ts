@@ -15,7 +15,6 @@ import {
 import { type TableCodec, toKey } from './model/codec.js'
 import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
-import { deleteWhere } from './statements/delete-rows.js'
 import { createOne, deleteOne, updateOne } from './statements/write-one.js'
 import type { Selected, SelectOptions, Where } from './model/record-types.js'
 import { ManyRecords } from './many-records.js'
@@ -198,7 +197,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the number of deleted rows
    */
   deleteWhere<const W extends Where<T>>(where: W & Selected<W, Where<T>>): Promise<number> {
-    return promise(() => deleteWhere(this.table, this.source, where))
+    return promise(() => this.writer.deleteWhere(this.table, where))
   }
 
   /**

@@ -22,7 +22,7 @@ import {
   checkFilteredChange,
   type FilteredChange,
 } from '../statements/change-rows.js'
-import { isolationToDelete } from '../statements/delete-rows.js'
+import { deleteWhere, isolationToDelete } from '../statements/delete-rows.js'
 import { createInOrder } from '../statements/reference-order.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
@@ -225,6 +225,11 @@ export class CallerWriter {
       () => changeFilteredTogether(table, this.source, change),
       () => changeFilteredEach(table, this.source, change),
     )
+  }
+
+  /** Deletes all rows of a program's filter. @returns the number of deleted rows */
+  deleteWhere(table: Table, where: unknown): Promise<number> {
+    return deleteWhere(table, this.source, where)
   }
 
   /**
