@@ -104,7 +104,7 @@ export const createClient = <R extends object = Untyped>(
     }
     for (const intercept of responseInterceptors) response = (await intercept(response)) ?? response
     if (response.ok) return response.data
-    throw Object.assign(Error((response.status as unknown as string) + ' ' + config.url), response)
+    throw Object.assign(Error(`${response.status} ${config.url}`), response)
   }
 
   const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
@@ -125,6 +125,7 @@ export const createClient = <R extends object = Untyped>(
     put: withBody('PUT'),
     patch: withBody('PATCH'),
     delete: bodyless('DELETE'),
+    // The routes exist in types only.
   } as unknown as Client<R>
 }
 

@@ -2,7 +2,7 @@
  * Live queries of GraphQL for clients that store complete results. The server sends changes, and these functions make complete
  * results of them: links for Apollo Client and urql, and `completeResults` for other clients. See docs/client.md.
  */
-import { applyChanges, type RowChanges } from './row-changes.js'
+import { applyChanges, type ListChanges } from './row-changes.js'
 
 /** A result of `query @live`: the complete one, or the changes of its root fields. */
 export interface LiveResult {
@@ -34,7 +34,7 @@ export const completeResults = (): (<T extends LiveResult>(result: T) => T) => {
   let data: Record<string, unknown> | undefined
   return (result) => {
     const live = (
-      result.extensions as { live?: { changes?: Record<string, RowChanges> } } | undefined
+      result.extensions as { live?: { changes?: Record<string, ListChanges> } } | undefined
     )?.live
     if (!live?.changes) {
       if (live) data = result.data as typeof data

@@ -8,7 +8,7 @@
 import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'
 import type { ClientBase } from './routes.js'
-import { applyChanges, type RowChanges } from './row-changes.js'
+import { applyChanges, type ListChanges } from './row-changes.js'
 import { accessToken } from './token.js'
 
 /** The change that a call of `draw` shows. */
@@ -47,7 +47,7 @@ declare module './routes.js' {
   }
 }
 
-interface Listener {
+interface DrawListener {
   draw: Draw
   closed: LiveOptions['onClosed']
 }
@@ -60,8 +60,8 @@ interface Attempts {
 }
 
 /** A live query, by its path below `baseUrl`. */
-interface Query extends Attempts {
-  listeners: Set<Listener>
+interface OpenQuery extends Attempts {
+  listeners: Set<DrawListener>
   result?: unknown
   /** `server-life:version` of the result. Empty if the complete result must be requested. */
   id?: string
@@ -70,7 +70,7 @@ interface Query extends Attempts {
 }
 
 /** The data of a server event: the complete result, its changes, or the reason why there is no result. */
-interface EventData extends RowChanges {
+interface EventData extends ListChanges {
   data?: unknown
   lost?: boolean
   status?: number
@@ -78,7 +78,7 @@ interface EventData extends RowChanges {
 }
 
 /** An event of the server, or a message between tabs. */
-interface Message {
+interface TabMessage {
   event?: string
   /** The path of the query. In a message with `paths`: the name of the tab. */
   path: string
@@ -105,7 +105,7 @@ const [tickInterval, tabTimeout] = [1000, 90_000]
 
 /** Creates the function `live` for a client of `createClient`. */
 export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
-  const queries = new Map<string, Query>()
+  const queries = new Map<string, OpenQuery>()
   /** The paths that other tabs use, by the names of the tabs. */
   const otherTabs = new Map<string, { paths: string[]; at: number }>()
   const tabName = `${Math.random()}`
@@ -124,7 +124,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     return auth && accessToken({}, tokenKey, storage)()
   }
 
-  const queryOf = (path: string): Query => {
+  const queryOf = (path: string): OpenQuery => {
     const query = queries.get(path) ?? { listeners: new Set(), tries: 0, due: 0 }
     queries.set(path, query)
     return query
@@ -135,7 +135,11 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     requested = requested.filter((other) => other != path)
   }
 
-  const notify = ({ id, result }: Query, listeners: Iterable<Listener>, change: object = {}) => {
+  const notify = (
+    { id, result }: OpenQuery,
+    listeners: Iterable<DrawListener>,
+    change: object = {},
+  ) => {
     const [, version] = parseId(id)
     for (const { draw } of listeners) {
       const rows = Array.isArray(result) && [...(result as unknown[])]
@@ -146,7 +150,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   }
 
   /** Applies an event of the server. */
-  const apply = ({ event, path, id, data = {} }: Message) => {
+  const apply = ({ event, path, id, data = {} }: TabMessage) => {
     const query = queries.get(path)
     if (!query) return
     const { status = 500, retryAfter, set, gone = [], lost = false } = data
@@ -182,7 +186,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   }
 
   /** Applies an event, and forwards it to the other tabs. */
-  const forward = (message: Message) => {
+  const forward = (message: TabMessage) => {
     channel?.postMessage(message)
     apply(message)
   }
@@ -226,12 +230,12 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   /** Announces the queries of this tab, and connects soon, because pages often start several queries. */
   const announce = () => {
     const paths = [...queries].filter(([, { listeners }]) => listeners.size).map(([path]) => path)
-    channel?.postMessage({ path: tabName, paths } satisfies Message)
+    channel?.postMessage({ path: tabName, paths } satisfies TabMessage)
     setTimeout(() => void connect(), 20)
   }
 
   /** Handles a message of another tab. */
-  const receive = (message: Message) => {
+  const receive = (message: TabMessage) => {
     const { event, path: tab, paths } = message
     if (event == 'leads') announce()
     else if (!paths) apply(message)
@@ -239,7 +243,8 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
       otherTabs.set(tab, { paths, at: Date.now() })
       for (const path of paths) {
         const { id, result: data } = queryOf(path)
-        if (id) channel?.postMessage({ event: 'live', path, id, data: { data } } satisfies Message)
+        if (id)
+          channel?.postMessage({ event: 'live', path, id, data: { data } } satisfies TabMessage)
       }
       void connect()
     }
@@ -261,7 +266,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     if (!name || !Channel || !locks) return
     const joined = (channel = new Channel(name))
     joined.onmessage = ({ data }) => {
-      receive(data as Message)
+      receive(data as TabMessage)
     }
     const leaving = new AbortController()
     const { signal } = leaving
@@ -272,7 +277,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     }
     const lead = () => {
       isLeader = true
-      joined.postMessage({ event: 'leads', path: tabName } satisfies Message)
+      joined.postMessage({ event: 'leads', path: tabName } satisfies TabMessage)
       void connect()
       return new Promise((resolve) => {
         signal.addEventListener('abort', resolve)
@@ -325,7 +330,7 @@ const openStream = async (
 ) => {
   const settings = client.configure({})
   const { fetch: run = fetch } = settings
-  let body: ReadableStream<Uint8Array> | null | undefined
+  let body!: ReadableStream<Uint8Array> | null
   const streamClient = createClient({
     ...settings,
     // The client reads the head only, because the body does not end.
@@ -342,13 +347,13 @@ const openStream = async (
     headers: { Accept: 'text/event-stream' },
   }
   await streamClient.post('/filigree/live', { asks }, options)
-  return body as unknown as ReadableStream<Uint8Array>
+  return body as ReadableStream<Uint8Array>
 }
 
 /** Passes on the messages of a stream until it ends. Without a body it throws, and the request is tried again. */
 const readMessages = async (
   body: ReadableStream<Uint8Array>,
-  handle: (message: Message & { ask: number }) => void,
+  handle: (message: TabMessage & { ask: number }) => void,
 ) => {
   const reader = body.pipeThrough(new TextDecoderStream() as TextDecoding).getReader()
   for (let rest = ''; ;) {
@@ -361,7 +366,7 @@ const readMessages = async (
     rest = blocks.pop() as string
     for (const block of blocks) {
       const [, data] = block.split('\ndata: ')
-      if (data) handle(JSON.parse(data) as Message & { ask: number })
+      if (data) handle(JSON.parse(data) as TabMessage & { ask: number })
     }
   }
 }

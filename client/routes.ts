@@ -62,23 +62,24 @@ export interface ClientBase {
   intercept(kind: 'response', interceptor: Interceptor<ApiResponse>): () => void
 }
 
+// Calls without types read any member of the response, or name its type.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyResult = any
+
 /**
  * Every method resolves to the parsed body of the response.
  *
  * They reject with an `ApiError` for an unsuccessful response, with `TimeoutError`, with the signal's reason, or with the
  * platform's own error (no `status`) if there was no response.
  */
-/* eslint-disable @typescript-eslint/no-explicit-any --
-   calls without types read any member of the response, or name its type. */
 export interface PlainClient extends ClientBase {
-  get<T = any>(path: string, options?: RequestOptions): Promise<T>
-  post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
-  put<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
-  patch<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  get<T = AnyResult>(path: string, options?: RequestOptions): Promise<T>
+  post<T = AnyResult>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  put<T = AnyResult>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
+  patch<T = AnyResult>(path: string, body?: unknown, options?: RequestOptions): Promise<T>
   /** A body is given as `options.body`. */
-  delete<T = any>(path: string, options?: RequestOptions): Promise<T>
+  delete<T = AnyResult>(path: string, options?: RequestOptions): Promise<T>
 }
-/* eslint-enable */
 
 /** Like `PlainClient`, but only for known routes: unknown paths, wrong params and wrong bodies do not compile. */
 export interface TypedClient<
@@ -108,7 +109,7 @@ export interface TypedClient<
   delete<P extends Delete>(
     path: P,
     ...rest: WithOptions<
-      OwnOptions<RouteOf<R, `DELETE ${P}`>, P> & { body?: BodyOf<RouteOf<R, `DELETE ${P}`>> }
+      OwnOptions<RouteOf<R, `DELETE ${P}`>, P> & { body?: RouteBody<RouteOf<R, `DELETE ${P}`>> }
     >
   ): Promise<ResultOf<RouteOf<R, `DELETE ${P}`>>>
 }
@@ -133,11 +134,11 @@ type RouteOf<R, Key extends string> = R extends Record<Key, infer Route> ? Route
 /** The values for a pattern: `/items/<id:int>/<rest:path>` needs `{ id: number; rest: string }`. */
 export type PathValues<Path extends string> =
   Path extends `${infer Head}<${infer Inner}>${infer Rest}`
-    ? PathValues<Head> & PathValue<Inner> & PathValues<Rest>
+    ? PathValues<Head> & PathPartValue<Inner> & PathValues<Rest>
     : Path extends `${string}{${infer Inner}}${infer Rest}`
-      ? PathValue<Inner> & PathValues<Rest>
+      ? PathPartValue<Inner> & PathValues<Rest>
       : unknown
-type PathValue<Inner extends string> = Inner extends `${infer Name}:${infer Type}`
+type PathPartValue<Inner extends string> = Inner extends `${infer Name}:${infer Type}`
   ? Record<Name, Type extends 'int' | 'float' ? number : string>
   : Record<Inner, string>
 
@@ -153,24 +154,24 @@ type WithOptions<Own> = object extends Own
   ? [options?: CommonOptions & Own]
   : [options: CommonOptions & Own]
 type WithBody<Route, Path extends string> = Route extends { body: unknown }
-  ? [body: BodyOf<Route>, ...WithOptions<OwnOptions<Route, Path>>]
+  ? [body: RouteBody<Route>, ...WithOptions<OwnOptions<Route, Path>>]
   : object extends OwnOptions<Route, Path>
     ? [body?: null, options?: CommonOptions & OwnOptions<Route, Path>]
     : [body: null | undefined, options: CommonOptions & OwnOptions<Route, Path>]
 // A form can have the fields of any object; the server checks them.
-type BodyOf<Route> = Route extends { body: infer Body }
+type RouteBody<Route> = Route extends { body: infer Body }
   ? Sent<Body> | FormData | URLSearchParams
   : undefined
 type ResultOf<Route> = Route extends { result: infer Result } ? Answered<Awaited<Result>> : unknown
 
-type AnyFunction = (...values: never[]) => unknown
+type Callable = (...values: never[]) => unknown
 // Lists first: to see whether one is a function, the compiler would examine all its methods.
-type DataKey<T, Key extends keyof T> = T[Key] extends Scalar | undefined | readonly unknown[]
+type DataKey<T, Key extends keyof T> = T[Key] extends PlainValue | undefined | readonly unknown[]
   ? Key
-  : T[Key] extends AnyFunction | symbol
+  : T[Key] extends Callable | symbol
     ? never
     : Key
-type Scalar = string | number | boolean | null
+type PlainValue = string | number | boolean | null
 // Bytes, Blobs and forms are recognized by one member each: comparing whole platform types is far slower to compile.
 type Bytes = { readonly byteLength: number } | { stream(): unknown }
 type Raw = Bytes | { append(name: string, value: string): unknown }
@@ -178,7 +179,7 @@ type Raw = Bytes | { append(name: string, value: string): unknown }
 /** The type that may be sent for a declared type: its data, with dates as dates or text. */
 export type Sent<T> = unknown extends T
   ? T
-  : T extends Scalar | undefined | Raw
+  : T extends PlainValue | undefined | Raw
     ? T
     : T extends Date
       ? Date | string
@@ -202,11 +203,11 @@ type Answered<T> = unknown extends T
 /** The type that arrives for a type which the server returns, after JSON. */
 export type Received<T> = unknown extends T
   ? T
-  : T extends Scalar | undefined
+  : T extends PlainValue | undefined
     ? T
     : T extends { toJSON(): infer Json }
       ? Received<Json>
-      : T extends AnyFunction | symbol | bigint
+      : T extends Callable | symbol | bigint
         ? never
         : T extends readonly unknown[]
           ? { [Key in keyof T]: Received<T[Key]> }

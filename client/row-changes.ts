@@ -1,12 +1,12 @@
 /** Applies the changes of a live query to its rows. Format: docs/live.md. */
 
-interface Row {
+interface KeyedRow {
   id: unknown
 }
 
-export interface RowChanges {
+export interface ListChanges {
   /** Complete rows. They replace the rows with their keys, and new rows are added at the end. */
-  set?: Row[]
+  set?: KeyedRow[]
   /** Keys of removed rows. */
   gone?: unknown[]
   /** The keys of all rows, if their order is another one. */
@@ -15,8 +15,8 @@ export interface RowChanges {
 
 /** @returns the changed list. The old list is not changed */
 export const applyChanges = (
-  before: readonly Row[],
-  { set = [], gone = [], order }: RowChanges,
+  before: readonly KeyedRow[],
+  { set = [], gone = [], order }: ListChanges,
 ): unknown[] => {
   const rows = new Map(before.map((row) => [row.id, row]))
   for (const key of gone) rows.delete(key)

@@ -137,7 +137,7 @@ class BulkDialog {
     const { change } = this
     const values = change.body(this.#form)
     if (values === undefined) return
-    const summary = new Summary(change.record)
+    const summary = new PreviewSummary(change.record)
     this.start.hidden = true
     try {
       const count = await this.#inBatches('Previewing', async (keys) => {
@@ -157,7 +157,7 @@ class BulkDialog {
     }
   }
 
-  #showPreview(count: number, summary: Summary, values: object): void {
+  #showPreview(count: number, summary: PreviewSummary, values: object): void {
     const { record, verb, isDangerous = false } = this.change
     const all = withCount(count, record)
     const run = el(
@@ -299,7 +299,7 @@ class BulkDialog {
 }
 
 /** What a change does, of all batches together. */
-class Summary {
+class PreviewSummary {
   readonly #groups = new Map<string, ChangeGroup & { count: number }>()
   #deleted = 0
 

@@ -9,7 +9,7 @@ import {
   displayLabel,
   type FieldInfo,
   type RecordInfo,
-  type Row,
+  type PageRow,
   targetOf,
   type KindInfo,
 } from './schema.js'
@@ -128,8 +128,8 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
     const path = `${rowsOf(record)}/aggregate${filtered}`
     chartArea.setAttribute('aria-busy', 'true')
     const [{ data }, total] = await Promise.all([
-      request<Row[]>('GET', path, { params, signal: view.signal }),
-      request<Row[]>('GET', path, { params: { count: true }, signal: view.signal }),
+      request<PageRow[]>('GET', path, { params, signal: view.signal }),
+      request<PageRow[]>('GET', path, { params: { count: true }, signal: view.signal }),
     ])
     const all = await toBars(record, data, byField, resultName(kind, field))
     if (drawNumber !== drawCount || !view.isOpen()) return
@@ -177,7 +177,7 @@ const resultName = (kind: string, field: string | undefined): string =>
 
 async function toBars(
   record: RecordInfo,
-  rows: readonly Row[],
+  rows: readonly PageRow[],
   by: string,
   resultField: string,
 ): Promise<ChartBar[]> {

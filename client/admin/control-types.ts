@@ -1,12 +1,12 @@
 /** The inputs of forms and filters, by the control that the schema names. */
-import type { Attributes } from './element.js'
+import type { ElementAttributes } from './element.js'
 import type { FieldInfo, KindInfo } from './schema.js'
 
 interface ControlType {
   /** Attributes of the `input`. */
-  readonly input: Attributes
+  readonly input: ElementAttributes
   /** Attributes of the `textarea`, which the control has in place of an `input`. */
-  readonly textarea?: Attributes
+  readonly textarea?: ElementAttributes
   /** The values to choose from, with their labels. */
   readonly choices?: readonly ControlChoice[]
   /** Whether a filter can name values: "is not", "is one of". */

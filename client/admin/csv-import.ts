@@ -7,13 +7,13 @@ import { displayLabel, labelAt, labelOf, withLabel, type RecordInfo } from './sc
 import { openView } from './view.js'
 import { withCount, lower, toCount } from './format.js'
 
-interface RowError {
+interface FileError {
   readonly row: number
   readonly path: string
   readonly message: string
 }
 
-interface Progress {
+interface FileProgress {
   readonly rows: number
   /** From 0 to 1. */
   readonly share: number
@@ -21,7 +21,7 @@ interface Progress {
 
 interface Checked {
   readonly rows: number
-  readonly faults: readonly RowError[]
+  readonly faults: readonly FileError[]
   readonly seconds: number
   /** True if hooks run at the import, which a check leaves out. */
   readonly hooks: boolean
@@ -30,7 +30,7 @@ interface Checked {
 /** The result of an import: a number of rows, or the errors of the file. */
 interface Imported {
   readonly count?: number
-  readonly faults?: readonly RowError[]
+  readonly faults?: readonly FileError[]
 }
 
 export function showImport(record: RecordInfo): void {
@@ -176,7 +176,7 @@ class ImportView {
     statusNode.textContent = `${verb}…`
     stop.focus()
     const onLine = (line: unknown): void => {
-      const { rows, share } = line as Progress
+      const { rows, share } = line as FileProgress
       bar.value = share
       statusNode.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
     }
@@ -195,7 +195,7 @@ class ImportView {
     }
   }
 
-  #listErrors(errors: readonly RowError[]): HTMLElement[] {
+  #listErrors(errors: readonly FileError[]): HTMLElement[] {
     const { record } = this
     const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
     const rows = errors.map(({ row, path, message }) => {

@@ -3,12 +3,14 @@ import { errorText } from './requests.js'
 
 export type Child = Node | string | false | null | undefined
 type Handler = (event: Event) => unknown
-export type Attributes = Readonly<Record<string, string | number | boolean | Handler | undefined>>
+export type ElementAttributes = Readonly<
+  Record<string, string | number | boolean | Handler | undefined>
+>
 
 /** Creates an element: `el('button', { type: 'button', onclick: save }, 'Save')`. Ignores attributes that are false or undefined. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  attributes: Attributes = {},
+  attributes: ElementAttributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   return fill(document.createElement(tag), attributes, children)
@@ -16,13 +18,13 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
-  attributes: Attributes = {},
+  attributes: ElementAttributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children)
 }
 
-function fill<T extends Element>(element: T, attributes: Attributes, children: Child[]): T {
+function fill<T extends Element>(element: T, attributes: ElementAttributes, children: Child[]): T {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') listen(element, name.slice(2), value)
     else if (value !== false && value !== undefined)

@@ -1,12 +1,12 @@
 /** Forms for records and actions: they collect changes, show errors, and warn before unsaved changes are lost. */
-import { request, rowsOf, fieldErrorsOf, errorText, type FieldError } from './requests.js'
+import { request, rowsOf, fieldErrorsOf, errorText, type ServerFieldError } from './requests.js'
 import { el, showStatus, type Child, clearNotices, showError } from './element.js'
 import { go, link, pathTo, watchForm } from './navigation.js'
 import {
   keyOf,
   titleOf,
   type RecordInfo,
-  type Row,
+  type PageRow,
   recordNamed,
   type FieldInfo,
   withLabel,
@@ -25,11 +25,11 @@ export interface Form {
   readonly node: HTMLFormElement
   readonly controls: readonly Control[]
   /** Shows a stored row. Only differences from this row count as changes. */
-  readonly load: (row: Row) => void
+  readonly load: (row: PageRow) => void
   /** Writes initial values of a new row. They are sent, but leaving the form loses nothing. */
-  readonly prefill: (values: Row) => void
+  readonly prefill: (values: PageRow) => void
   /** The changed values. For a new row: all values. */
-  readonly read: () => Row
+  readonly read: () => PageRow
   /** Validates the controls, shows errors, and focuses the first one. @returns whether all are valid */
   readonly check: () => boolean
   /** Shows an error of the server, at its control if it has one. */
@@ -102,7 +102,7 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
   if (options.isGuarded !== false)
     watchForm(node, () => [...currentValues()].some(([name, value]) => stored.get(name) !== value))
   /** @returns the messages, with labels in place of properties */
-  const showFieldErrors = (errors: readonly FieldError[]): string[] => {
+  const showFieldErrors = (errors: readonly ServerFieldError[]): string[] => {
     for (const control of controls) control.showError(undefined)
     const messages: string[] = []
     let first: Control | undefined
@@ -179,7 +179,7 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
       onSubmit: async () => {
         if (!form.check()) return
         try {
-          const { data } = await request<Row>('POST', rowsOf(record), { body: form.read() })
+          const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
           close()
           showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
           done(cacheTitle(record, data))
@@ -202,7 +202,7 @@ export function showNew(record: RecordInfo, query: URLSearchParams): void {
     onSubmit: async (name) => {
       if (!form.check()) return
       try {
-        const { data } = await request<Row>('POST', rowsOf(record), { body: form.read() })
+        const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
         if (name === 'another') showNew(record, query)
         else go(pathTo(record.path, keyOf(record, data)))
         showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
@@ -221,8 +221,8 @@ export function showNew(record: RecordInfo, query: URLSearchParams): void {
   form.controls[0]?.focus()
 }
 
-function valuesOf(record: RecordInfo, query: URLSearchParams): Row {
-  const values: Row = {}
+function valuesOf(record: RecordInfo, query: URLSearchParams): PageRow {
+  const values: PageRow = {}
   for (const [name, text] of query) {
     const field = fieldOf(record, name)
     if (field === undefined || field.readOnly === true) continue

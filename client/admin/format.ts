@@ -57,10 +57,10 @@ const formats = {
 } as const
 
 /** The formats that the schema names. */
-export type Format = keyof typeof formats
+export type ValueFormat = keyof typeof formats
 
 /** Formats a value for lists and histories. */
-export function toText(value: unknown, format: Format = 'text'): string {
+export function toText(value: unknown, format: ValueFormat = 'text'): string {
   if (value === null || value === undefined || value === '') return '–'
   if (value === true || value === false) return value ? 'Yes' : 'No'
   if (Array.isArray(value)) return value.map((item) => toText(item, format)).join(', ') || '–'

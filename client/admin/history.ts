@@ -7,7 +7,7 @@ import { isTitleCached, cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
 import { lower, toDateTime, toText } from './format.js'
 
-interface Entry {
+interface HistoryEntry {
   readonly id: number
   readonly row: string
   readonly at: string
@@ -23,8 +23,8 @@ interface Entry {
   }[]
 }
 
-interface Page {
-  readonly rows: readonly Entry[]
+interface HistoryPage {
+  readonly rows: readonly HistoryEntry[]
   readonly next?: number
 }
 
@@ -74,15 +74,15 @@ export async function showHistory(record: RecordInfo, query: URLSearchParams): P
   await redraw()
 }
 
-interface HistoryQuery {
+interface HistoryFilter {
   /** The key of a row. Default: all rows. */
   readonly key?: string
-  readonly kind?: Entry['kind']
+  readonly kind?: HistoryEntry['kind']
 }
 
 async function draw(
   record: RecordInfo,
-  { key, kind }: HistoryQuery,
+  { key, kind }: HistoryFilter,
   region: HTMLElement,
 ): Promise<void> {
   const body = el('tbody')
@@ -90,7 +90,7 @@ async function draw(
   const load = async (after?: number): Promise<void> => {
     const row = key === undefined ? '' : `/${encodeURIComponent(key)}`
     const path = api(`history/${record.path}${row}`)
-    const { data } = await request<Page>('GET', path, { params: { after, kind } })
+    const { data } = await request<HistoryPage>('GET', path, { params: { after, kind } })
     await lookUpAll(record, data.rows)
     if (key === undefined)
       await lookUp(
@@ -123,7 +123,7 @@ async function draw(
 }
 
 /** @param isNamed whether each change names its row */
-function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement[] {
+function rowsOf(record: RecordInfo, entry: HistoryEntry, isNamed: boolean): HTMLElement[] {
   const { at, by, person = by, kind, action, changes } = entry
   let isFirst = true
   const row = (name: Child, ...values: Child[]): HTMLElement => {
@@ -163,7 +163,7 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
 }
 
 /** A link to the row. A deleted row is named by its last title. */
-function nameRow(record: RecordInfo, { row, changes }: Entry): Child {
+function nameRow(record: RecordInfo, { row, changes }: HistoryEntry): Child {
   if (isTitleCached(record, row))
     return link(pathTo(record.path, row), {}, cachedTitle(record, row))
   const title = changes.find(({ field }) => field === record.title)
@@ -171,7 +171,7 @@ function nameRow(record: RecordInfo, { row, changes }: Entry): Child {
 }
 
 /** Looks up the titles of the rows whose keys the changes contain. */
-async function lookUpAll(record: RecordInfo, entries: readonly Entry[]): Promise<void> {
+async function lookUpAll(record: RecordInfo, entries: readonly HistoryEntry[]): Promise<void> {
   const changes = entries.flatMap((entry) => entry.changes)
   for (const field of record.fields) {
     const target = targetOf(record, field)

@@ -13,7 +13,7 @@ export interface BarOptions {
   }[]
 }
 
-export interface Bar {
+export interface ListBar {
   readonly node: HTMLElement
   /** The container of the open panel. */
   readonly panel: HTMLElement
@@ -21,7 +21,7 @@ export interface Bar {
   readonly close: () => void
 }
 
-export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
+export function makeBar({ searchBox, search, panels }: BarOptions): ListBar {
   const panel = el('div', {})
   let timer: ReturnType<typeof setTimeout> | undefined
   listen(searchBox, 'input', () => {

@@ -1,62 +1,38 @@
 /** The list view of a record, with search, filter, sorting, pages and live updates. The URL holds the state of the list. */
-import { request, usesStoredToken, api, rowsOf, statusOf, fieldErrorsOf } from './requests.js'
+import { usesStoredToken, api, fieldErrorsOf } from './requests.js'
 import { el, icon, put, replace, type Child, clearAlerts, showError } from './element.js'
-import {
-  type RecordInfo,
-  fieldOf,
-  keyOf,
-  labelAt,
-  may,
-  schema,
-  type Row,
-  withLabel,
-} from './schema.js'
+import { labelAt, may, schema, withLabel, type RecordInfo, type PageRow } from './schema.js'
 import { createClient } from '../index.js'
 import { createLive } from '../live.js'
-import { describeCondition, filterNames, makeFilter } from './filter.js'
-import { makeBar, type Bar } from './list-bar.js'
+import { exportLink } from './export-link.js'
+import { makeFilter } from './filter.js'
+import { makeFilterChips } from './filter-chips.js'
+import { makeBar, type ListBar } from './list-bar.js'
+import { ListLocation, type RowTotal } from './list-location.js'
+import { countRows, readKeys, requestPage } from './list-rows.js'
 import { makePager, pageSize, type Pager } from './pager.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
-import { columnChoice, type Column, RowTable } from './table.js'
-import { link, pathTo, pushPath, replacePath } from './navigation.js'
-import { escapeLike } from './titles.js'
-import { openView, type View } from './view.js'
+import { columnChoice, type TableColumn, RowTable } from './table.js'
+import { link, pathTo } from './navigation.js'
+import { openView, type PageView } from './view.js'
 import { withCount, lower, toCount } from './format.js'
 
 const client = createClient()
 const live = createLive(client)
-
-/** How the search text is matched. */
-type SearchMode = 'words' | 'anywhere' | 'beginnings'
-
-interface PageState {
-  /** The page, counted from 1. Undefined for a bookmark in the middle of a list. */
-  readonly page?: number | undefined
-  /** The queries of the previous pages: `after=…`, `offset=50`, or empty for the first page. */
-  readonly pages?: readonly string[]
-  readonly total?: Total | undefined
-}
-
-interface Total {
-  readonly count: number
-  readonly isAbout: boolean
-}
 
 /** Tables with more rows are not counted exactly, because counting reads all of them. */
 const maxCountedRows = 1_000_000
 /** A load that takes longer says so. In milliseconds. */
 const silentTime = 250
 
-const stateOf = (): PageState => (history.state as PageState | null) ?? {}
-
 export async function showList(record: RecordInfo, query: URLSearchParams): Promise<void> {
   const view = openView(record, record.label, false)
-  await new ListView(record, view, query).start()
+  await new ListView(record, view, new ListLocation(record, query)).start()
 }
 
 class ListView {
   readonly #table: RowTable
-  readonly #bar: Bar
+  readonly #bar: ListBar
   readonly #empty = el('div', { class: 'empty', hidden: true })
   readonly #total = el('p', { class: 'total', 'aria-live': 'polite' })
   readonly #pager: Pager
@@ -66,23 +42,21 @@ class ListView {
   readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
   readonly #searchBox: HTMLInputElement
   #after: string | undefined
-  #searchMode: SearchMode
   #stop: () => void = () => undefined
   #loadCount = 0
 
   constructor(
     readonly record: RecordInfo,
-    readonly view: View,
-    readonly query: URLSearchParams,
+    readonly view: PageView,
+    readonly query: ListLocation,
   ) {
-    this.#searchMode = record.search === true ? 'words' : 'anywhere'
     const chartPath = pathTo(record.path, 'figures')
     this.#chartLink = link(chartPath, { class: 'button quiet' }, icon('chart'), 'Figures')
     this.#searchBox = el('input', {
       type: 'search',
       'aria-label': `Search ${lower(record.label)}`,
       placeholder: 'Search',
-      value: query.get('search') ?? '',
+      value: query.search,
       autocomplete: 'off',
       enterkeyhint: 'search',
       dir: 'auto',
@@ -94,7 +68,7 @@ class ListView {
         {
           name: 'Filter',
           icon: 'filter',
-          make: () => makeFilter(record, query, (filter) => this.#applyFilter(filter)),
+          make: () => makeFilter(record, query.params, (filter) => this.#applyFilter(filter)),
         },
         {
           name: 'Columns',
@@ -128,10 +102,23 @@ class ListView {
       },
     })
     this.#pager = makePager({
-      previous: () => this.#goBack(),
-      next: () => this.#goForward(),
-      jump: (page) => this.#goToPage(page, offsetOf(page)),
-      resize: () => this.#loadFirst(),
+      previous: () => {
+        query.openPreviousPage()
+        return this.#showPage()
+      },
+      next: async () => {
+        if (this.#after === undefined) return
+        query.openNextPage(this.#after)
+        await this.#showPage()
+      },
+      jump: (page) => {
+        query.openPage(page)
+        return this.#showPage()
+      },
+      resize: () => {
+        query.openFirstPage()
+        return this.#load()
+      },
     })
     put(view.tools, ...this.#tools())
     view.aside.replaceChildren(this.#total)
@@ -165,7 +152,7 @@ class ListView {
       this.#chartLink,
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
-      exportLink(() => `${api(`csv/${record.path}`)}?${String(this.#filter())}`, record),
+      exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.ordered())}`, record),
       (may(record, 'c') || may(record, 'u')) &&
         link(at('import'), { class: 'button quiet' }, icon('in'), 'Import'),
       may(record, 'c') &&
@@ -173,49 +160,14 @@ class ListView {
     ]
   }
 
-  #address(): string {
-    const text = String(this.query)
-    return pathTo(this.record.path) + (text === '' ? '' : `?${text}`)
-  }
-
-  /** @param pageQuery `after=…`, `offset=50`, or empty for the first page */
-  async #goToPage(
-    page: number | undefined,
-    pageQuery: string,
-    pages: readonly string[] = [],
-  ): Promise<void> {
-    const { total } = stateOf()
-    for (const name of pageParameters) this.query.delete(name)
-    for (const [name, value] of new URLSearchParams(pageQuery)) this.query.set(name, value)
-    pushPath(this.#address(), { page, pages, total } satisfies PageState)
+  async #showPage(): Promise<void> {
     await this.#load()
     scrollTo(0, 0)
     this.#table.focusFirstRow()
   }
 
-  /** The query of this page. */
-  #pageQuery(): string {
-    const pageQuery = new URLSearchParams()
-    for (const name of pageParameters)
-      if (this.query.has(name)) pageQuery.set(name, this.query.get(name) ?? '')
-    return String(pageQuery)
-  }
-
-  async #goForward(): Promise<void> {
-    if (this.#after === undefined) return
-    const { page, pages = [] } = stateOf()
-    const pageQuery = String(new URLSearchParams({ after: this.#after }))
-    await this.#goToPage(page && page + 1, pageQuery, [...pages, this.#pageQuery()])
-  }
-
-  async #goBack(): Promise<void> {
-    const { page = 1, pages = [] } = stateOf()
-    const pageQuery = pages.at(-1) ?? offsetOf(page - 1)
-    await this.#goToPage(Math.max(page - 1, 1), pageQuery, pages.slice(0, -1))
-  }
-
   #showBulk(): void {
-    const { total } = stateOf()
+    const { total } = this.query.state
     const count = this.#table.selected.length
     const canOffer = this.#table.isPageSelected && this.#pageCount() !== 1
     const isAll = total !== undefined && !total.isAbout && count >= total.count
@@ -224,120 +176,43 @@ class ListView {
     this.#bulk.show(count, canOffer && !isAll ? `Select all${all} that match` : undefined)
   }
 
-  /** Reads the keys of all rows that match, 1,000 per request. */
   async #selectAll(report: (count: number) => void): Promise<void> {
-    const { record, view } = this
-    const params = this.#filter()
-    params.delete('orderBy')
-    const more = { orderBy: record.key, fields: record.key, limit: '1000', count: 'none' }
-    for (const [name, value] of Object.entries(more)) params.set(name, value)
-    const keys: string[] = []
-    for (;;) {
-      const path = `${rowsOf(record)}?${String(params)}`
-      const { data, headers } = await request<Row[]>('GET', path, { signal: view.signal })
-      for (const row of data) keys.push(keyOf(record, row))
-      report(keys.length)
-      const after = nextOf(headers.get('Link'))
-      if (after === undefined) break
-      params.set('after', after)
-    }
+    const keys = await readKeys(this.query, this.view.signal, report)
     this.#table.select(keys)
     this.#setTotal({ count: keys.length, isAbout: false })
   }
 
-  /** Loads the first page after the query has changed. */
-  async #loadFirst(): Promise<void> {
-    for (const name of pageParameters) this.query.delete(name)
-    pushPath(this.#address())
-    await this.#load()
-  }
-
   async #search(): Promise<void> {
     const text = this.#searchBox.value.trim()
-    if (text === (this.query.get('search') ?? '')) return
-    if (text === '') this.query.delete('search')
-    else this.query.set('search', text)
-    for (const name of pageParameters) this.query.delete(name)
+    if (text === this.query.search) return
     this.#table.select([])
-    replacePath(this.#address())
+    this.query.setSearch(text)
     await this.#load()
   }
 
   async #applyFilter(filter: readonly (readonly [string, string])[]): Promise<void> {
-    for (const name of filterNames(this.query)) this.query.delete(name)
-    for (const [name, value] of filter) this.query.append(name, value)
     this.#table.select([])
     this.#bar.close()
-    await this.#loadFirst()
+    this.query.setFilter(filter)
+    await this.#load()
   }
 
-  async #order(column: Column): Promise<void> {
-    const { order } = column
-    const now = this.query.get('orderBy')
-    if (order === undefined) return
-    if (now === order) this.query.set('orderBy', `-${order}`)
-    else if (now === `-${order}`) this.query.delete('orderBy')
-    else this.query.set('orderBy', order)
-    await this.#loadFirst()
+  async #order(column: TableColumn): Promise<void> {
+    if (column.order === undefined) return
+    this.query.toggleOrder(column.order)
+    await this.#load()
     this.#table.focusHead(column)
-  }
-
-  /** The filter and order of the list, without the page. */
-  #filter(): URLSearchParams {
-    const params = new URLSearchParams()
-    for (const name of filterNames(this.query))
-      for (const value of this.query.getAll(name)) params.append(name, value)
-    const { record } = this
-    const text = this.query.get('search') ?? ''
-    const title = fieldOf(record, record.title)
-    if (text !== '' && this.#searchMode === 'words') params.set('search', text)
-    else if (text !== '' && title?.kind.isFreeText === true) {
-      if (this.#searchMode === 'beginnings') params.set(`${record.title}.startsWith`, text)
-      else params.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
-    } else if (text !== '') params.set(record.title, text)
-    const order = this.query.get('orderBy')
-    if (order !== null) params.set('orderBy', order)
-    return params
-  }
-
-  async #requestPage(way: SearchMode) {
-    this.#searchMode = way
-    const params = this.#filter()
-    params.set('fields', this.#table.fields)
-    params.set('limit', String(pageSize()))
-    for (const [name, value] of new URLSearchParams(this.#pageQuery())) params.set(name, value)
-    if (!this.#isFirst()) params.set('count', 'none')
-    const path = `${rowsOf(this.record)}?${String(params)}`
-    return { path, response: await request<Row[]>('GET', path, { signal: this.view.signal }) }
-  }
-
-  /** Searches for complete words first, then for the text anywhere. Large tables allow prefixes only. */
-  async #find() {
-    const isFirst = this.#isFirst()
-    const first = this.record.search === true ? 'words' : 'anywhere'
-    const isSearch = this.query.has('search') && isFirst
-    const orPrefixes = (error: unknown) => {
-      if (!isSearch || statusOf(error) !== 400) throw error
-      return this.#requestPage('beginnings')
-    }
-    const found = await this.#requestPage(isFirst ? first : this.#searchMode).catch(orPrefixes)
-    if (found.response.data.length > 0 || !isSearch || first !== 'words') return found
-    return this.#requestPage('anywhere').catch(orPrefixes)
-  }
-
-  #isFirst(): boolean {
-    return pageParameters.every((name) => !this.query.has(name))
   }
 
   async #load(): Promise<void> {
     const loadNumber = ++this.#loadCount
     this.#stop()
-    const { view } = this
-    const isFirst = this.#isFirst()
-    let found
+    const { query, view } = this
+    const isFirst = query.isFirstPage
+    let page
     const hideLoading = this.#showLoading()
     try {
-      found = await this.#find()
+      page = await requestPage(query, this.#table.fields, view.signal)
     } catch (error) {
       if (loadNumber !== this.#loadCount) return
       hideLoading()
@@ -345,25 +220,25 @@ class ListView {
     }
     if (loadNumber !== this.#loadCount || !view.isOpen()) return
     hideLoading()
-    const { path, response } = found
     // The status message stays, for example "Ticket was deleted".
     clearAlerts()
-    this.#after = nextOf(response.headers.get('Link'))
-    if (isFirst) {
-      const total = this.#totalOf(response.headers, response.data.length)
-      replacePath(this.#address(), { page: 1, pages: [], total } satisfies PageState)
-    }
-    this.#setTotal(stateOf().total)
-    await this.#draw(response.data)
+    this.#after = page.after
+    if (isFirst) query.replaceState({ page: 1, pages: [], total: page.total })
+    this.#setTotal(query.state.total)
+    await this.#draw(page.rows)
     this.#drawChips().catch(showError)
-    this.#chartLink.href = this.#chartPath()
-    if (stateOf().total?.isAbout === true) this.#count(loadNumber).catch(showError)
-    if (schema()?.live !== true || this.record.key !== 'id' || loadNumber !== this.#loadCount)
-      return
+    this.#chartLink.href = query.figuresPath
+    if (query.state.total?.isAbout === true) this.#count(loadNumber).catch(showError)
+    if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
+  }
+
+  /** Draws the rows again whenever they change. */
+  #follow(path: string, loadNumber: number): void {
+    if (schema()?.live !== true || this.record.key !== 'id') return
     client.configure({ auth: usesStoredToken() })
     let isLive = false
-    this.#stop = live(path, (rows: Row[]) => {
-      if (loadNumber !== this.#loadCount || !view.isOpen()) return
+    this.#stop = live(path, (rows: PageRow[]) => {
+      if (loadNumber !== this.#loadCount || !this.view.isOpen()) return
       // The first rows are already visible, so do not highlight them.
       this.#draw(rows, isLive).catch(showError)
       isLive = true
@@ -400,129 +275,52 @@ class ListView {
 
   /** Counts rows exactly, so that the list and its chart show the same number. */
   async #count(loadNumber: number): Promise<void> {
-    const { total } = stateOf()
+    const { total } = this.query.state
     if (total === undefined || total.count > maxCountedRows) return
-    const params = this.#filter()
-    params.delete('orderBy')
-    for (const [name, value] of Object.entries({ limit: '0', count: 'exact' }))
-      params.set(name, value)
-    const path = `${rowsOf(this.record)}?${String(params)}`
-    const { headers } = await request('GET', path, { signal: this.view.signal })
-    const count = Number(headers.get('X-Total-Count'))
-    if (loadNumber !== this.#loadCount || !this.view.isOpen()) return
-    this.#setTotal({ count, isAbout: false })
+    const exact = await countRows(this.query, this.view.signal)
+    if (loadNumber === this.#loadCount && this.view.isOpen()) this.#setTotal(exact)
   }
 
   /** Shows the number of rows, and stores it for the next pages. */
-  #setTotal(total: Total | undefined): void {
+  #setTotal(total: RowTotal | undefined): void {
     const { record } = this
-    const { page, pages } = stateOf()
-    replacePath(this.#address(), { page, pages, total } satisfies PageState)
+    const { page, pages } = this.query.state
+    this.query.replaceState({ page, pages, total })
     this.#total.textContent =
       total === undefined ? '' : `${total.isAbout ? 'About ' : ''}${withCount(total.count, record)}`
     this.#pager.show({
       page,
       pageCount: this.#pageCount(),
       isAbout: total?.isAbout === true,
-      hasPrevious: !this.#isFirst(),
+      hasPrevious: !this.query.isFirstPage,
       hasNext: this.#after !== undefined,
     })
     this.#showBulk()
   }
 
   #pageCount(): number | undefined {
-    const { total } = stateOf()
+    const { total } = this.query.state
     return total && Math.max(1, Math.ceil(total.count / pageSize()))
   }
 
-  #chartPath(): string {
-    const params = this.#filter()
-    params.delete('orderBy')
-    const text = String(params)
-    return pathTo(this.record.path, 'figures') + (text === '' ? '' : `?${text}`)
-  }
-
-  #totalOf(headers: Headers, rowCount: number): Total | undefined {
-    const exact = headers.get('X-Total-Count')
-    const about = headers.get('X-Total-Count-Estimate')
-    if (exact !== null) return { count: Number(exact), isAbout: false }
-    if (about !== null) return { count: Number(about), isAbout: true }
-    return this.#after === undefined ? { count: rowCount, isAbout: false } : undefined
-  }
-
-  async #draw(rows: readonly Row[], isLive = false): Promise<void> {
+  async #draw(rows: readonly PageRow[], isLive = false): Promise<void> {
     const { record } = this
     await this.#table.lookUp(rows)
     if (!this.view.isOpen()) return
-    this.#table.draw(rows, this.query.get('orderBy') ?? '', isLive)
+    this.#table.draw(rows, this.query.order, isLive)
     this.#empty.hidden = rows.length > 0
-    const isFiltered = this.query.has('search') || filterNames(this.query).length > 0
     const one = lower(record.one)
-    const text = isFiltered ? `No ${one} matches.` : `There is no ${one} yet.`
-    const all = isFiltered && link(pathTo(record.path), { class: 'button' }, 'Show all')
+    const text = this.query.isFiltered ? `No ${one} matches.` : `There is no ${one} yet.`
+    const all = this.query.isFiltered && link(pathTo(record.path), { class: 'button' }, 'Show all')
     replace(this.#empty, el('p', {}, text), all)
   }
 
   async #drawChips(): Promise<void> {
-    const names = filterNames(this.query)
-    const items = await Promise.all(
-      names.map(async (name) => {
-        const text = await describeCondition(this.record, name, this.query.getAll(name).join(','))
-        const remove = async (): Promise<void> => {
-          this.query.delete(name)
-          await this.#loadFirst()
-        }
-        const label = `Remove ${text}`
-        return el(
-          'li',
-          {},
-          text,
-          el('button', { type: 'button', 'aria-label': label, onclick: remove }, icon('cross')),
-        )
-      }),
-    )
-    this.#chips.hidden = items.length === 0
-    replace(this.#chips, ...items)
+    const chips = await makeFilterChips(this.record, this.query.params, async (name) => {
+      this.query.removeFilter(name)
+      await this.#load()
+    })
+    this.#chips.hidden = chips.length === 0
+    replace(this.#chips, ...chips)
   }
-}
-
-/** Parameters of the address that choose the page. */
-const pageParameters = ['after', 'offset'] as const
-
-/** The query of a page, counted from 1. */
-const offsetOf = (page: number): string =>
-  page <= 1 ? '' : String(new URLSearchParams({ offset: String((page - 1) * pageSize()) }))
-
-/** The cursor of the next page. */
-function nextOf(header: string | null): string | undefined {
-  const address = /<([^>]*)>;\s*rel="?next"?/.exec(header ?? '')?.[1]
-  if (address === undefined) return undefined
-  return new URL(address, location.origin).searchParams.get('after') ?? undefined
-}
-
-/** A link that downloads the list as CSV. @param address returns the URL with the current filter */
-function exportLink(address: () => string, record: RecordInfo): HTMLElement {
-  const anchor = el(
-    'a',
-    {
-      class: 'button quiet',
-      href: address(),
-      download: `${record.path}.csv`,
-      onclick: async (event) => {
-        anchor.href = address()
-        // A link sends the cookie, but not a token from the local storage.
-        if (!usesStoredToken()) return
-        event.preventDefault()
-        const { data } = await request<string>('GET', address())
-        const url = URL.createObjectURL(new Blob([data], { type: 'text/csv' }))
-        el('a', { href: url, download: `${record.path}.csv` }).click()
-        setTimeout(() => {
-          URL.revokeObjectURL(url)
-        }, 60_000)
-      },
-    },
-    icon('out'),
-    'Export CSV',
-  )
-  return anchor
 }

@@ -72,7 +72,7 @@ export function makeMenu(): HTMLElement {
   return nav
 }
 
-interface Section {
+interface MenuSection {
   readonly node: HTMLElement
   readonly records: readonly RecordInfo[]
   readonly name: string
@@ -82,7 +82,7 @@ interface Section {
 function makeFinder(
   all: readonly RecordInfo[],
   items: ReadonlyMap<RecordInfo, HTMLElement>,
-  sections: readonly Section[],
+  sections: readonly MenuSection[],
 ): HTMLElement {
   const box = el('input', {
     type: 'search',

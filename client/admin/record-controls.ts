@@ -16,7 +16,7 @@ import {
   may,
   type RecordInfo,
   type RelationInfo,
-  type Row,
+  type PageRow,
   type FieldInfo,
   recordNamed,
 } from './schema.js'
@@ -219,7 +219,7 @@ export function makeLinksControl(
   }
 }
 
-interface Part {
+interface NestedRowForm {
   readonly key: unknown
   readonly controls: readonly Control[]
   readonly node: HTMLElement
@@ -228,11 +228,11 @@ interface Part {
 
 export function makeNestedControl(relation: RelationInfo, target: RecordInfo): Control {
   const label = labelOf(relation)
-  const parts = new Set<Part>()
+  const parts = new Set<NestedRowForm>()
   const deletedKeys: unknown[] = []
   const list = el('div', { class: 'parts' })
   const errorNode = el('p', { class: 'field-error' })
-  const add = (row: Row | undefined): Part => {
+  const add = (row: PageRow | undefined): NestedRowForm => {
     const isNew = row === undefined
     const controls = makeControls(target, { isNew }, [relation.by ?? '']).filter(
       // Links of a nested row are edited on the page of that row.
@@ -241,7 +241,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     if (row !== undefined) for (const control of controls) control.write(row[control.name])
     const id = newId()
     const name = isNew ? `New ${lower(target.one)}` : `${target.one} ${String(row[target.key])}`
-    const part: Part = {
+    const part: NestedRowForm = {
       key: row?.[target.key],
       controls,
       before: new Map(controls.map((one) => [one.name, fingerprint(one.read())])),
@@ -285,7 +285,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     `Add ${lower(target.one)}`,
   )
   const node = el('fieldset', { class: 'wide' }, el('legend', {}, label), list, adder, errorNode)
-  const changesOf = ({ controls, before, key }: Part): Row => {
+  const changesOf = ({ controls, before, key }: NestedRowForm): PageRow => {
     const changes = controls
       .map((one) => [one.name, one.read()] as const)
       .filter(
@@ -300,8 +300,8 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     const group = kind === 'create' ? createdParts() : kind === 'update' ? changedParts() : []
     return [group[Number(index)]?.controls.find((one) => one.name === name), rest.join('.')]
   }
-  const createdParts = (): Part[] => [...parts].filter(({ key }) => key === undefined)
-  const changedParts = (): Part[] =>
+  const createdParts = (): NestedRowForm[] => [...parts].filter(({ key }) => key === undefined)
+  const changedParts = (): NestedRowForm[] =>
     [...parts].filter((part) => part.key !== undefined && Object.keys(changesOf(part)).length > 0)
   return {
     name: relation.name,
@@ -321,7 +321,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       parts.clear()
       deletedKeys.length = 0
       list.replaceChildren()
-      for (const row of Array.isArray(rows) ? (rows as Row[]) : []) add(row)
+      for (const row of Array.isArray(rows) ? (rows as PageRow[]) : []) add(row)
     },
     labelAt: (path) => {
       const [control, rest] = controlAt(path)

@@ -8,7 +8,7 @@ import {
   recordNamed,
   type RecordInfo,
   type RelationInfo,
-  type Row,
+  type PageRow,
 } from './schema.js'
 import { RowTable } from './table.js'
 import { lower, toCount, withCount } from './format.js'
@@ -48,7 +48,7 @@ export function makeRelated(
   )
   const load = async (): Promise<void> => {
     const params = { [by]: key, fields: table.fields, limit: maxRows }
-    const { data, headers } = await request<Row[]>('GET', rowsOf(target), { params })
+    const { data, headers } = await request<PageRow[]>('GET', rowsOf(target), { params })
     await table.lookUp(data)
     table.draw(data, '', false)
     empty.hidden = data.length > 0

@@ -5,7 +5,7 @@ import type { ApiResponse, Params } from '../options.js'
 /** The page's path, including the application's prefix: `/admin`. */
 export const base = document.body.dataset.path ?? '/admin'
 
-export interface RequestOptions {
+export interface SendOptions {
   readonly params?: Params
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ export function hasStoredToken(): boolean {
   }
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type SendMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 let restoreSession: () => Promise<void> = () => Promise.reject(new Error('Not signed in.'))
 
@@ -54,9 +54,9 @@ export const onSessionEnd = (handler: typeof restoreSession): void => {
 
 /** @throws an ApiError unless the response is a success */
 export async function request<T>(
-  method: Method,
+  method: SendMethod,
   path: string,
-  options: RequestOptions = {},
+  options: SendOptions = {},
 ): Promise<ServerResponse<T>> {
   try {
     return await whenFree(() => requestOnce(method, path, options), options.signal)
@@ -85,9 +85,9 @@ async function whenFree<T>(send: () => Promise<T>, signal?: AbortSignal): Promis
 }
 
 async function requestOnce<T>(
-  method: Method,
+  method: SendMethod,
   path: string,
-  options: RequestOptions,
+  options: SendOptions,
 ): Promise<ServerResponse<T>> {
   const { body, params, headers, signal } = options
   const client = createClient({ auth: isByToken })
@@ -153,7 +153,7 @@ export const api = (path: string): string => `${base}/api/${path}`
 export const rowsOf = (record: { path: string }, key?: string): string =>
   api(`rows/${record.path}${key === undefined ? '' : `/${encodeURIComponent(key)}`}`)
 
-export interface FieldError {
+export interface ServerFieldError {
   readonly path: string
   readonly message: string
 }
@@ -174,9 +174,9 @@ export class SignInCancelled extends Error {}
 export const statusOf = (error: unknown): number => (error as ServerError | null)?.status ?? 0
 
 /** The field errors of a response. */
-export function fieldErrorsOf(error: unknown): FieldError[] {
+export function fieldErrorsOf(error: unknown): ServerFieldError[] {
   const list = (error as ServerError | null)?.data?.errors
-  return Array.isArray(list) ? (list as FieldError[]) : []
+  return Array.isArray(list) ? (list as ServerFieldError[]) : []
 }
 
 const messagesByStatus: Readonly<Record<number, string>> = {

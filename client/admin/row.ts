@@ -7,7 +7,7 @@ import {
   displayLabel,
   type FieldInfo,
   type RecordInfo,
-  type Row,
+  type PageRow,
   titleOf,
   fieldOf,
   may,
@@ -29,7 +29,7 @@ import { showConflict, type FieldConflict } from './conflict.js'
 import { confirm } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
 import { historyButton } from './history.js'
-import { openView, type View } from './view.js'
+import { openView, type PageView } from './view.js'
 
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
   const view = openView(record, `${record.one} ${key}`)
@@ -56,7 +56,7 @@ class RowView {
   constructor(
     readonly record: RecordInfo,
     readonly key: string,
-    readonly view: View,
+    readonly view: PageView,
     private stored: StoredRow,
   ) {
     const isChangeable = may(record, 'u')
@@ -168,7 +168,7 @@ class RowView {
   }
 
   /** Writes unless another user has changed the same fields. */
-  async #write(values: Row): Promise<void> {
+  async #write(values: PageRow): Promise<void> {
     const { record, key } = this
     for (let attempt = 0; attempt < 5; attempt++) {
       const { row } = this.stored
@@ -190,7 +190,7 @@ class RowView {
     throw new Error('Other users keep changing this row. Try again.')
   }
 
-  #compare(mine: Row, before: Row, theirs: Row): FieldConflict[] {
+  #compare(mine: PageRow, before: PageRow, theirs: PageRow): FieldConflict[] {
     return (this.#form?.controls ?? []).flatMap((control) => {
       const { name } = control
       if (
@@ -204,7 +204,7 @@ class RowView {
     })
   }
 
-  #choose(values: Row, differences: readonly FieldConflict[], theirs: StoredRow): void {
+  #choose(values: PageRow, differences: readonly FieldConflict[], theirs: StoredRow): void {
     const form = this.#form
     if (form === undefined) return
     const { record } = this
@@ -298,7 +298,7 @@ const descriptionList = (entries: readonly NamedValue[]): HTMLElement => {
 function readOnlyValues(
   record: RecordInfo,
   fields: readonly FieldInfo[],
-  row: Row,
+  row: PageRow,
   hasLinks: boolean,
 ): HTMLElement {
   const links = (record.relations ?? []).flatMap((relation): NamedValue[] => {
@@ -318,7 +318,7 @@ function readOnlyValues(
   ])
 }
 
-function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
+function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
   const value = row[field.name]
   const relation = record.relations?.find(({ name }) => name === field.by)
   const target = relation && recordNamed(relation.to)
@@ -339,7 +339,7 @@ function linkTo(target: RecordInfo, key: unknown): HTMLElement {
 }
 
 /** The changes that other users made to a row. */
-const changesOf = (record: RecordInfo, before: Row, theirs: Row): HTMLElement =>
+const changesOf = (record: RecordInfo, before: PageRow, theirs: PageRow): HTMLElement =>
   descriptionList(
     record.fields
       .filter(({ name }) => !isEqual(before[name], theirs[name]))

@@ -1,7 +1,7 @@
 /** The schema of the records for the signed-in caller. See docs/maintainers/admin.md, Schema. */
-import { asText, toLabel, type Format } from './format.js'
+import { asText, toLabel, type ValueFormat } from './format.js'
 
-export type Row = Record<string, unknown>
+export type PageRow = Record<string, unknown>
 
 /** How the page edits, filters, shows and charts values. The server documents the members as `Presentation`. */
 export interface KindInfo {
@@ -23,7 +23,7 @@ export interface KindInfo {
   readonly comparison: 'text' | 'number' | 'time'
   readonly measure: 'characters' | 'bytes'
   readonly filter: 'contains' | 'equals' | 'range' | 'choice' | 'none'
-  readonly format: Format
+  readonly format: ValueFormat
   readonly chart: 'groups' | 'periods' | 'numbers' | 'none'
 }
 
@@ -186,10 +186,10 @@ export function labelAt(record: RecordInfo, name: string): string {
 export const withLabel = (message: string, path: string, label: string): string =>
   path !== '' && message.startsWith(`${path} `) ? label + message.slice(path.length) : message
 
-export const keyOf = (record: RecordInfo, row: Row): string => String(row[record.key])
+export const keyOf = (record: RecordInfo, row: PageRow): string => String(row[record.key])
 
 /** The text that names a row. */
-export function titleOf(record: RecordInfo, row: Row): string {
+export function titleOf(record: RecordInfo, row: PageRow): string {
   const value = row[record.title]
   const text = value === null || value === undefined ? '' : asText(value).trim()
   return text === '' || record.title === record.key ? `${record.one} ${keyOf(record, row)}` : text

@@ -4,7 +4,7 @@ import { link, pathTo } from './navigation.js'
 import { recordGroups } from './menu.js'
 import { request, rowsOf, statusOf } from './requests.js'
 import type { RecordInfo } from './schema.js'
-import { openView, type View } from './view.js'
+import { openView, type PageView } from './view.js'
 import { withCount } from './format.js'
 
 /** Requests for numbers that run at the same time. */
@@ -40,7 +40,7 @@ export function showStart(): void {
 }
 
 /** Takes the records one by one. A record that cannot be counted has no number. */
-async function showCounts(view: View, counts: [RecordInfo, HTMLElement][]): Promise<void> {
+async function showCounts(view: PageView, counts: [RecordInfo, HTMLElement][]): Promise<void> {
   for (let next = counts.shift(); next !== undefined; next = counts.shift()) {
     const [record, node] = next
     try {

@@ -1,11 +1,11 @@
 /** Reads, writes and deletes a row. Writes and deletions fail if another user has changed the row. */
 import { api, request, rowsOf, statusOf } from './requests.js'
 import { byText } from './field-controls.js'
-import { fieldOf, recordNamed, type RecordInfo, type Row } from './schema.js'
+import { fieldOf, recordNamed, type RecordInfo, type PageRow } from './schema.js'
 import { cacheTitle } from './titles.js'
 
 export interface StoredRow {
-  row: Row
+  row: PageRow
   /** The version, if the record has versions. */
   version: number | undefined
 }
@@ -29,17 +29,17 @@ export async function readStored(record: RecordInfo, key: string): Promise<Store
           fields: [...new Set([...fieldNames, ...linkFields])].join(','),
         }
   const [{ data: row }, ...parts] = await Promise.all([
-    request<Row>('GET', rowsOf(record, key), { params }),
+    request<PageRow>('GET', rowsOf(record, key), { params }),
     ...nested.map((relation) => {
       const target = recordNamed(relation.to)
-      if (target === undefined || relation.by === undefined) return { data: [] as Row[] }
+      if (target === undefined || relation.by === undefined) return { data: [] as PageRow[] }
       const params = { [relation.by]: key, limit: 200, count: 'none', orderBy: target.key }
-      return request<Row[]>('GET', rowsOf(target), { params: params })
+      return request<PageRow[]>('GET', rowsOf(target), { params: params })
     }),
   ])
   for (const relation of linkRelations) {
     const target = recordNamed(relation.to)
-    const linkedRows = (row[relation.name] ?? []) as Row[]
+    const linkedRows = (row[relation.name] ?? []) as PageRow[]
     Reflect.deleteProperty(row, relation.name)
     if (target !== undefined && relation.ids !== undefined)
       row[relation.ids] = linkedRows
@@ -55,7 +55,7 @@ export async function writeStored(
   record: RecordInfo,
   key: string,
   { row, version }: StoredRow,
-  values: Row,
+  values: PageRow,
 ): Promise<void> {
   if (version !== undefined) {
     const headers = { 'If-Match': `"${version}"` }
@@ -87,7 +87,7 @@ export async function deleteStored(
   })
 }
 
-const pick = (row: Row, names: readonly string[]): Row =>
+const pick = (row: PageRow, names: readonly string[]): PageRow =>
   Object.fromEntries(names.map((name) => [name, row[name] ?? null]))
 
 /** Whether the error says that the row has changed: 412, or 409 `CHANGED`. */

@@ -10,7 +10,7 @@ import {
   titleOf,
   type FieldInfo,
   type RecordInfo,
-  type Row,
+  type PageRow,
 } from './schema.js'
 import { choicesOf, controlTypes } from './control-types.js'
 import { cachedTitle, lookUp } from './titles.js'
@@ -20,7 +20,7 @@ export interface TableOptions {
   /** Whether rows can be selected. */
   readonly hasBoxes: boolean
   /** Sorts the list by a column. Without it, the columns cannot be sorted. */
-  readonly order?: (column: Column) => Promise<void>
+  readonly order?: (column: TableColumn) => Promise<void>
   /** Called when the selection changes. */
   readonly onSelect?: (count: number) => void
   /** The field of a column to leave out. */
@@ -35,8 +35,8 @@ export class RowTable {
   readonly #selected = new Set<string>()
   readonly #widths = el('colgroup')
   readonly #rowNodes = new Map<string, { text: string; node: HTMLTableRowElement }>()
-  #columns: Column[]
-  #visibleRows: readonly Row[] = []
+  #columns: TableColumn[]
+  #visibleRows: readonly PageRow[] = []
 
   constructor(
     readonly record: RecordInfo,
@@ -86,7 +86,7 @@ export class RowTable {
     this.#rows.querySelector<HTMLElement>('a.title')?.focus({ preventScroll: true })
   }
 
-  focusHead({ name }: Column): void {
+  focusHead({ name }: TableColumn): void {
     this.#head.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.focus()
   }
 
@@ -97,13 +97,13 @@ export class RowTable {
     this.#releaseWidths()
   }
 
-  #readColumns(): Column[] {
+  #readColumns(): TableColumn[] {
     const { without } = this.options
     return chosenColumns(this.record).filter(({ field }) => field.name !== without)
   }
 
   /** Looks up the titles of the rows that these rows refer to. */
-  async lookUp(rows: readonly Row[]): Promise<void> {
+  async lookUp(rows: readonly PageRow[]): Promise<void> {
     const lookUps = this.#columns.map(async ({ target, field }) => {
       const keys = rows.map((row) => row[field.name])
       if (target !== undefined) await lookUp(target, keys)
@@ -115,7 +115,7 @@ export class RowTable {
    * @param orderBy the value of `orderBy` in the URL
    * @param isLive whether the rows come from a live update. New rows are then highlighted.
    */
-  draw(rows: readonly Row[], orderBy: string, isLive: boolean): void {
+  draw(rows: readonly PageRow[], orderBy: string, isLive: boolean): void {
     this.#visibleRows = rows
     this.#drawHead(orderBy)
     const focused = document.activeElement
@@ -185,7 +185,7 @@ export class RowTable {
     replace(this.#head, this.options.hasBoxes && el('td', { class: 'box' }, this.#all), ...cells)
   }
 
-  #rowOf(row: Row, isLive: boolean): HTMLTableRowElement {
+  #rowOf(row: PageRow, isLive: boolean): HTMLTableRowElement {
     const { record } = this
     const key = keyOf(record, row)
     const cells = this.#columns.map((column) => [column, cellOf(record, row, column)] as const)
@@ -241,12 +241,12 @@ export class RowTable {
   }
 }
 
-const classOf = (column: Column): string | undefined =>
+const classOf = (column: TableColumn): string | undefined =>
   column.target === undefined && column.field.list !== true
     ? controlTypes[column.field.kind.control].cell
     : undefined
 
-export interface Column {
+export interface TableColumn {
   readonly name: string
   readonly label: string
   /** The requested field. */
@@ -258,7 +258,7 @@ export interface Column {
 }
 
 /** All columns. Relations replace their keys. */
-function allColumns(record: RecordInfo): Column[] {
+function allColumns(record: RecordInfo): TableColumn[] {
   return record.fields
     .filter(
       ({ kind, fields }) =>
@@ -285,7 +285,7 @@ function allColumns(record: RecordInfo): Column[] {
 const storageKeyOf = (record: RecordInfo): string => `filigree ${base} columns ${record.path}`
 
 /** @returns the columns to display, with the title first */
-function chosenColumns(record: RecordInfo): Column[] {
+function chosenColumns(record: RecordInfo): TableColumn[] {
   const all = allColumns(record)
   let names: readonly string[] = record.list
   try {
@@ -328,7 +328,7 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
 }
 
 /** The content of a cell. */
-function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): Child {
+function cellOf(record: RecordInfo, row: PageRow, { name, field, target }: TableColumn): Child {
   const value = row[field.name]
   if (name === record.title)
     return link(

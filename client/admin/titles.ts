@@ -1,6 +1,6 @@
 /** Looks up titles of rows by key, and finds rows by title. */
 import { request, rowsOf, statusOf } from './requests.js'
-import { fieldOf, keyOf, titleOf, type RecordInfo, type Row } from './schema.js'
+import { fieldOf, keyOf, titleOf, type RecordInfo, type PageRow } from './schema.js'
 
 export interface RowChoice {
   readonly key: string | number
@@ -38,12 +38,12 @@ export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promi
       limit: batch.length,
       count: 'none',
     }
-    const { data } = await request<Row[]>('GET', rowsOf(record), { params })
+    const { data } = await request<PageRow[]>('GET', rowsOf(record), { params })
     for (const row of data) cacheTitle(record, row)
   }
 }
 
-export function cacheTitle(record: RecordInfo, row: Row): RowChoice {
+export function cacheTitle(record: RecordInfo, row: PageRow): RowChoice {
   const title = titleOf(record, row)
   titlesByRow.set(titleKeyOf(record, row[record.key]), title)
   return { key: row[record.key] as string | number, title }
@@ -58,10 +58,13 @@ export async function findRows(
   signal: AbortSignal,
 ): Promise<RowChoice[]> {
   const shared = { fields: fields(record), limit: maxChoices, count: 'none' }
-  const find = async (params: Record<string, string>): Promise<Row[]> => {
+  const find = async (params: Record<string, string>): Promise<PageRow[]> => {
     try {
       return (
-        await request<Row[]>('GET', rowsOf(record), { params: { ...shared, ...params }, signal })
+        await request<PageRow[]>('GET', rowsOf(record), {
+          params: { ...shared, ...params },
+          signal,
+        })
       ).data
     } catch (error) {
       // A text that is not a valid value of the field has no matches.

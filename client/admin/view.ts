@@ -6,7 +6,7 @@ import { makeMenu } from './menu.js'
 import { branding, brandNode } from './branding.js'
 import { schema, type RecordInfo } from './schema.js'
 
-export interface View {
+export interface PageView {
   /** Aborted when the view closes, which cancels its requests. */
   readonly signal: AbortSignal
   readonly isOpen: () => boolean
@@ -36,7 +36,7 @@ export const onSignOut = (run: () => Promise<void>): void => {
 }
 
 /** @param record undefined for the start page */
-export function openView(record: RecordInfo | undefined, title: string, crumb = true): View {
+export function openView(record: RecordInfo | undefined, title: string, crumb = true): PageView {
   closeView()
   const controller = (current = new AbortController())
   const main = shell()

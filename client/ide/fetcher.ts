@@ -28,7 +28,7 @@ export function createFetcher(endpoint: string): Fetcher {
         return response
       },
     })
-    return new Results(stream, controller)
+    return new StreamedResults(stream, controller)
   }
 }
 
@@ -43,7 +43,7 @@ async function readResult(response: Response): Promise<ExecutionResult> {
 }
 
 /** The results of a stream. Of live queries, each result is complete, although the server sends only changes. */
-class Results implements AsyncIterableIterator<ExecutionResult> {
+class StreamedResults implements AsyncIterableIterator<ExecutionResult> {
   readonly #results: AsyncGenerator<ExecutionResult, void>
   readonly #controller: AbortController
 

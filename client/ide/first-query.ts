@@ -13,7 +13,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 
-type Field = GraphQLField<unknown, unknown>
+type QueryField = GraphQLField<unknown, unknown>
 
 /** A selection has at most this many fields with plain values. */
 const maxFields = 6
@@ -36,9 +36,9 @@ query ${selection}
 }
 
 /** The best root field of the query type that needs no arguments. */
-function chooseField(schema: GraphQLSchema): Field | undefined {
+function chooseField(schema: GraphQLSchema): QueryField | undefined {
   const fields = usableFields(schema.getQueryType()).filter((field) => canWrite(field, 1))
-  const rank = ({ type }: Field): number => {
+  const rank = ({ type }: QueryField): number => {
     if (isLeafType(getNamedType(type))) return 2
     return isList(type) ? 0 : 1
   }
@@ -50,31 +50,31 @@ function isList(type: GraphQLOutputType): boolean {
 }
 
 /** Fields that are not deprecated and need no arguments. */
-function usableFields(type: GraphQLNamedType | undefined | null): Field[] {
+function usableFields(type: GraphQLNamedType | undefined | null): QueryField[] {
   if (!isObjectType(type) && !isInterfaceType(type)) return []
   return Object.values(type.getFields()).filter(
     ({ deprecationReason, args }) => deprecationReason == null && !args.some(isRequiredArgument),
   )
 }
 
-function leavesOf(type: GraphQLNamedType): Field[] {
+function leavesOf(type: GraphQLNamedType): QueryField[] {
   return usableFields(type).filter((field) => isLeafType(getNamedType(field.type)))
 }
 
-function canWrite({ type }: Field, depth: number): boolean {
+function canWrite({ type }: QueryField, depth: number): boolean {
   const named = getNamedType(type)
   return isLeafType(named) || leavesOf(named).length > 0 || nextFields(named, depth).length > 0
 }
 
 /** Fields with objects, which lead to plain values within the depth. */
-function nextFields(type: GraphQLNamedType, depth: number): Field[] {
+function nextFields(type: GraphQLNamedType, depth: number): QueryField[] {
   if (depth >= maxDepth) return []
   return usableFields(type).filter(
     (field) => !isLeafType(getNamedType(field.type)) && canWrite(field, depth + 1),
   )
 }
 
-function writeField(field: Field, depth: number): string {
+function writeField(field: QueryField, depth: number): string {
   const { name, args, type } = field
   const indent = '  '.repeat(depth)
   const limit = isList(type)

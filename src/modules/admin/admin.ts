@@ -15,8 +15,8 @@ import {
   type EntryInterceptor,
   type HttpRequest,
   type ModuleOptions,
+  type Class,
 } from '../../index.js'
-import type { Class } from './declare.js'
 import { type AdminOptions, findProblems, findRecordProblems, resolveRecords } from './options.js'
 import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
@@ -48,14 +48,8 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
   }
 })
 
-type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
-
 /** The routes of a record's rows. */
-function rowsController(
-  { path, roles }: AdminOptions,
-  type: Class,
-  plural: string,
-): ControllerClass {
+function rowsController({ path, roles }: AdminOptions, type: Class, plural: string): Class {
   @Controller(`${path}/api/rows/${plural}`, { crud: type })
   @Undocumented
   @Use(limitTextSearch(type))

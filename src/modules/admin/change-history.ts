@@ -48,7 +48,7 @@ export class AdminEntry {
   @Field('json') changes!: readonly FieldChange[]
 }
 
-type StoredRow = Readonly<Record<string, unknown>>
+type RecordRow = Readonly<Record<string, unknown>>
 type Records = WriteContext['records']
 type RecordClass = Parameters<typeof addRecords>[0]
 
@@ -73,9 +73,9 @@ function addHook(type: RecordClass, name: string, hook: MethodDecorator, run: un
 }
 
 /** `@AfterWrite` hook. `this` is the stored row. */
-async function recordWrite(this: StoredRow, context: WriteContext): Promise<void> {
+async function recordWrite(this: RecordRow, context: WriteContext): Promise<void> {
   const { before, changed, records } = context
-  const previous = before as StoredRow | null
+  const previous = before as RecordRow | null
   const fields = recordedFields(this, records)
   const changes = [...changed]
     .filter((name) => fields.names.has(name))
@@ -85,7 +85,7 @@ async function recordWrite(this: StoredRow, context: WriteContext): Promise<void
 }
 
 /** `@BeforeDelete` hook. `this` is the row before the deletion. */
-async function recordDeletion(this: StoredRow, context: DeleteContext): Promise<void> {
+async function recordDeletion(this: RecordRow, context: DeleteContext): Promise<void> {
   const { names } = recordedFields(this, context.records)
   const changes = [...names]
     .filter((name) => (this[name] ?? null) !== null)
@@ -109,7 +109,7 @@ export async function addEntry(
   const { key } = context.records(type).table
   await context.records(AdminEntry).create({
     record: type.name,
-    row: String((row as StoredRow)[key.property]),
+    row: String((row as RecordRow)[key.property]),
     at: new Date().toISOString(),
     by: actorOf(context),
     kind,

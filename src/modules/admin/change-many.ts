@@ -6,7 +6,7 @@ import {
   notFound,
   yieldToEventLoop,
   type PageRecord,
-  type Row,
+  type JsonRow,
 } from './page-records.js'
 
 /** Maximum number of rows in one request. */
@@ -31,7 +31,7 @@ export interface ManyOptions {
 export async function changeMany(
   { records }: PageRecord,
   ids: readonly string[],
-  values: Row | undefined,
+  values: JsonRow | undefined,
   { summary, skipsMissing }: ManyOptions,
 ): Promise<number> {
   const rights = await records.rights()

@@ -1,7 +1,7 @@
 /** Summarises what a change of many rows changes, for its preview. */
 import { isDeepStrictEqual } from 'node:util'
 import { clip, type Database, type RecordRights } from '../../index.js'
-import { toJson, type Row } from './page-records.js'
+import { toJson, type JsonRow } from './page-records.js'
 
 /** The same change of a field in several rows. Without `from` and `to`, the values differ from row to row. */
 interface FieldSummary {
@@ -56,7 +56,7 @@ export class ChangeSummary {
   }
 
   /** `deleted` is the number of rows that the change deletes. */
-  toJSON(): Row {
+  toJSON(): JsonRow {
     const changes = [...this.#groups].flatMap(([field, byValues]): FieldSummary[] => {
       const groups = [...byValues.values()]
       return groups.length > maxGroups

@@ -1,9 +1,12 @@
 /** The decorators of records on the admin page: `@Admin` and `@AdminAction`. */
-import { createMetadata, type AnyDecorator, type Claims, type Repository } from '../../index.js'
+import {
+  createMetadata,
+  type AnyDecorator,
+  type Claims,
+  type Repository,
+  type Class,
+} from '../../index.js'
 import { recordHistory } from './change-history.js'
-
-/** Any class, including abstract ones. */
-export type Class<T = object> = abstract new (...args: never[]) => T
 
 export interface AdminRecordOptions {
   /** The field whose value names a row in links, pickers and messages. Default: `title`, `name`, `subject` or `label`, or else the key. */

@@ -7,7 +7,7 @@ import {
   type RecordRights,
 } from '../../index.js'
 import { readCell, type Cell, writeLine } from './csv-format.js'
-import { type Row, toJson, type PageRecord } from './page-records.js'
+import { type JsonRow, toJson, type PageRecord } from './page-records.js'
 
 /** Streams all rows that match the filter of a list. Reads the first page before it returns, so that errors get a status. */
 export async function exportCsv(
@@ -96,14 +96,14 @@ export function linkColumnsOf({ relations }: RecordRights): LinkColumn[] {
 }
 
 /** Adds the cells of the link columns to the row. Changes the row. */
-function addLinkedKeys(row: Row, linkColumns: readonly LinkColumn[]): Row {
+function addLinkedKeys(row: JsonRow, linkColumns: readonly LinkColumn[]): JsonRow {
   for (const column of linkColumns) row[column.name] = linkedKeys(row, column).join(';') || null
   return row
 }
 
 /** The keys of the rows that are linked to a row. */
-export function linkedKeys(row: Row, { relation, key }: LinkColumn): unknown[] {
-  return (row[relation] as Row[]).map((linkedRow) => linkedRow[key])
+export function linkedKeys(row: JsonRow, { relation, key }: LinkColumn): unknown[] {
+  return (row[relation] as JsonRow[]).map((linkedRow) => linkedRow[key])
 }
 
 /** @returns undefined if the cell is not a list of keys */

@@ -2,7 +2,7 @@
 import { HttpError, type Database } from '../../index.js'
 import { AdminEntry } from './change-history.js'
 import { titleOf } from './schema.js'
-import { notFound, type Row, type PageRecord } from './page-records.js'
+import { notFound, type JsonRow, type PageRecord } from './page-records.js'
 
 const pageSize = 50
 
@@ -102,7 +102,7 @@ async function findTitles(
     const values = isNumber ? subs.map(Number) : subs
     const rows = await records.list({ where: { [name]: { in: values } }, limit: pageSize })
     return new Map(
-      rows.flatMap((row: Row) => {
+      rows.flatMap((row: JsonRow) => {
         const text = row[title]
         return typeof text === 'string' && text !== '' ? [[String(row[name]), text]] : []
       }),

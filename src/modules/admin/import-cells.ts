@@ -3,11 +3,11 @@ import { HttpError, parseJson, type FieldError } from '../../index.js'
 import { readCell, readNumber, writeCell, type Cell } from './csv-format.js'
 import { readKeys, toCellValue, type LinkColumn } from './export-csv.js'
 import type { FieldColumn, ImportColumn } from './import-columns.js'
-import type { Row } from './page-records.js'
+import type { JsonRow } from './page-records.js'
 
 /** The parsed cells of a row. */
 export interface ParsedRow {
-  readonly values: Row
+  readonly values: JsonRow
   /** Cells that the caller cannot change. They must equal the stored values. */
   readonly fixed: readonly FixedCell[]
   readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
@@ -22,7 +22,7 @@ export function parseRow(
   columns: readonly ImportColumn[],
   isNew: boolean,
 ): ParsedRow {
-  const values: Row = {}
+  const values: JsonRow = {}
   const errors: FieldError[] = []
   const fixed: FixedCell[] = []
   const links: [column: LinkColumn, keys: (string | number)[]][] = []
@@ -51,7 +51,7 @@ export function parseRow(
  */
 export function findFixedCellErrors(
   fixed: readonly FixedCell[],
-  stored: Row | undefined,
+  stored: JsonRow | undefined,
 ): FieldError[] {
   const changed = fixed.filter(
     ([column, text]) => readCell(text) !== plainText(toCellValue(column, stored?.[column.name])),

@@ -6,7 +6,12 @@ import { readColumns, withWritableFields, type ImportColumn } from './import-col
 import { writeRow } from './import-row.js'
 import { checkAnyRight, yieldToEventLoop, type PageRecord } from './page-records.js'
 import type { ImportProgress } from './progress-lines.js'
-import { checkingWriter, hasUncheckedHooks, storingWriter, type RowWriter } from './row-writers.js'
+import {
+  checkingWriter,
+  hasUncheckedHooks,
+  storingWriter,
+  type ImportWriter,
+} from './import-writers.js'
 import { UniqueValues } from './unique-values.js'
 
 export interface ImportError {
@@ -29,7 +34,7 @@ interface FailedImport {
   readonly faults: readonly ImportError[]
 }
 
-type Report = (progress: ImportProgress) => void
+type ProgressReport = (progress: ImportProgress) => void
 
 /** The import stops after this many errors. */
 const maxErrors = 50
@@ -53,7 +58,7 @@ export async function importCsv(
   database: Database,
   pageRecord: PageRecord,
   file: Buffer,
-  report?: Report,
+  report?: ProgressReport,
 ): Promise<{ readonly count: number } | FailedImport> {
   const write = async (): Promise<ImportResult> => {
     const result = await readFile(pageRecord, file, storingWriter(pageRecord, database), report)
@@ -78,7 +83,7 @@ export async function importCsv(
 export async function checkCsv(
   pageRecord: PageRecord,
   file: Buffer,
-  report?: Report,
+  report?: ProgressReport,
 ): Promise<object> {
   const start = performance.now()
   const { rows, errors } = await readFile(pageRecord, file, checkingWriter(pageRecord), report)
@@ -90,8 +95,8 @@ export async function checkCsv(
 async function readFile(
   pageRecord: PageRecord,
   file: Buffer,
-  writer: RowWriter,
-  report: Report = () => undefined,
+  writer: ImportWriter,
+  report: ProgressReport = () => undefined,
 ): Promise<ImportResult> {
   const rights = withWritableFields(await pageRecord.records.rights(), pageRecord)
   checkAnyRight(rights, 'create', 'update')
@@ -151,7 +156,7 @@ function takeBatch(lines: Generator<CsvLine, void>): CsvLine[] {
 interface ImportTarget {
   readonly pageRecord: PageRecord
   readonly rights: RecordRights
-  readonly writer: RowWriter
+  readonly writer: ImportWriter
   readonly columns: readonly ImportColumn[]
   readonly unique: UniqueValues
 }

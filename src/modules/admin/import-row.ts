@@ -9,8 +9,8 @@ import type { Cell } from './csv-format.js'
 import { linkedKeys } from './export-csv.js'
 import { findFixedCellErrors, forbidden, parseRow, type ParsedRow } from './import-cells.js'
 import type { ImportColumn } from './import-columns.js'
-import { toJson, type PageRecord, type Row } from './page-records.js'
-import type { RowWriter } from './row-writers.js'
+import { toJson, type PageRecord, type JsonRow } from './page-records.js'
+import type { ImportWriter } from './import-writers.js'
 
 /**
  * Creates the row, or updates it if the cells have a key.
@@ -21,12 +21,12 @@ import type { RowWriter } from './row-writers.js'
 export async function writeRow(
   { records, described }: PageRecord,
   rights: RecordRights,
-  writer: RowWriter['records'],
+  writer: ImportWriter['records'],
   {
     cells,
     columns,
   }: { readonly cells: readonly Cell[]; readonly columns: readonly ImportColumn[] },
-): Promise<Row> {
+): Promise<JsonRow> {
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
   const { id, version } = readIdentity(cells, columns)
@@ -70,7 +70,7 @@ async function readStored(
   rights: RecordRights,
   id: string,
   links: ParsedRow['links'],
-): Promise<Row> {
+): Promise<JsonRow> {
   if (!rights.may.read) return {}
   const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
   if (before === null) throw noSuchRow(rights)
@@ -84,7 +84,7 @@ function haveSameKeys(keys: readonly unknown[], otherKeys: readonly unknown[]): 
 
 /** @throws {HttpError} 403 for links that other callers may change */
 function addLinks(
-  values: Row,
+  values: JsonRow,
   changedLinks: ParsedRow['links'],
   { relations }: RecordDescription,
 ): void {
@@ -100,7 +100,7 @@ function addLinks(
  *
  * @throws {HttpError} 400 `VALIDATION`
  */
-async function withAllErrors<R extends Row | null>(
+async function withAllErrors<R extends JsonRow | null>(
   cellErrors: readonly FieldError[],
   write: () => Promise<R>,
 ): Promise<R> {

@@ -8,7 +8,7 @@ import {
   type Routes,
 } from '../../index.js'
 import type { LoginOptions } from './options.js'
-import type { JsonObject } from './schema.js'
+import type { SchemaPart } from './schema.js'
 
 /** The parts of JSON Schema that the sign-in form uses. */
 interface CredentialsSchema {
@@ -34,7 +34,7 @@ export function describeLogin(
   { path, signOut, buttons = true }: LoginOptions,
   signOutPath: string,
   routes: Routes,
-): JsonObject {
+): SchemaPart {
   const prefix = prefixOf(signOutPath, routes)
   const login = findPost(routes, prefix, 'login.path', path)
   if (signOut !== undefined) findPost(routes, prefix, 'login.signOut', signOut)
@@ -65,7 +65,7 @@ export function describeLogin(
 }
 
 /** The sign-ins of `oidc()` and `passkeys()`, which have fixed paths. */
-function describeOtherSignIns(prefix: string, { all }: Routes): JsonObject {
+function describeOtherSignIns(prefix: string, { all }: Routes): SchemaPart {
   const paths = new Set(all.map(({ method, path }) => `${method} ${path.replace(/\/+$/, '')}`))
   const start = `GET ${prefix}/signin/`
   const providers = [...paths].flatMap((path) => {
@@ -97,7 +97,7 @@ function findPost(routes: Routes, prefix: string, option: string, path: string):
   )
 }
 
-function toField(name: string, schema: CredentialsSchema, required: boolean): JsonObject {
+function toField(name: string, schema: CredentialsSchema, required: boolean): SchemaPart {
   const { type, minLength, maxLength, pattern, enum: oneOf, description: help } = schema
   const [first] = [type ?? []].flat()
   const kind = presentationOf(first)

@@ -3,15 +3,13 @@ import {
   describeRecord,
   findOptionProblems,
   findUnknownOptions,
-  type ModuleOptions,
   type Problem,
   type RecordDescription,
+  type Class,
+  type ClassReference,
 } from '../../index.js'
-import { AdminAction, readAdmin, type Class } from './declare.js'
+import { AdminAction, readAdmin } from './declare.js'
 import { parseColour } from './theme.js'
-
-/** A class of a record, or a thunk of one. */
-type ClassReference = NonNullable<ModuleOptions['records']>[number]
 
 export interface LoginOptions {
   /** The application's sign-in: a POST route that returns the token in the header `FreshToken`. */

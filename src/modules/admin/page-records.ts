@@ -9,16 +9,17 @@ import {
   type HttpRequest,
   type RecordDescription,
   type RecordRights,
+  type Class,
 } from '../../index.js'
-import { AdminAction, type AdminActionOptions, type Class } from './declare.js'
+import { AdminAction, type AdminActionOptions } from './declare.js'
 
-export type Row = Record<string, unknown>
+export type JsonRow = Record<string, unknown>
 
 /** A record of the page with the rights of one request's caller. */
 export interface PageRecord {
   readonly type: Class
   readonly described: RecordDescription
-  readonly records: CallerRecords<Row>
+  readonly records: CallerRecords<JsonRow>
   /** The logger of the request. */
   readonly log: HttpRequest['log']
 }
@@ -54,14 +55,14 @@ export class PageRecords {
     return { type, described, records: this.recordsOf(type, request), log: request.log }
   }
 
-  recordsOf(type: Class, request: HttpRequest): CallerRecords<Row> {
-    return recordsAs(this.database, type as Class<Row>, request)
+  recordsOf(type: Class, request: HttpRequest): CallerRecords<JsonRow> {
+    return recordsAs(this.database, type as Class<JsonRow>, request)
   }
 
   /** The actions of a record that the caller may run. */
   async actionsFor(
     { type, may, writes }: RecordRights,
-    records: CallerRecords<Row>,
+    records: CallerRecords<JsonRow>,
   ): Promise<ReadonlyMap<string, AdminActionOptions>> {
     const actions = new Map<string, AdminActionOptions>()
     // If no client may update rows, actions are how rows are changed. Otherwise an action needs the right to update.
@@ -88,12 +89,12 @@ export function readId({ described: { key } }: PageRecord, id: unknown): string 
 export function toJson(
   row: object,
   { fields, relations }: Pick<RecordRights, 'fields' | 'relations'>,
-): Row {
-  const values = row as Readonly<Row>
-  const json: Row = {}
+): JsonRow {
+  const values = row as Readonly<JsonRow>
+  const json: JsonRow = {}
   for (const { name, toJson: convert } of fields) json[name] = convert(values[name])
   for (const { name } of relations) if (values[name] !== undefined) json[name] = values[name]
-  return JSON.parse(JSON.stringify(json)) as Row
+  return JSON.parse(JSON.stringify(json)) as JsonRow
 }
 
 /** Lets other requests run. SQLite responds synchronously, so many statements in a row would block the event loop. */

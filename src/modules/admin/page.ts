@@ -10,7 +10,6 @@ import {
   Undocumented,
   type Claims,
   type Interceptor,
-  type ModuleOptions,
   type Next,
   ApplicationState,
   type Session,
@@ -18,15 +17,14 @@ import {
   HttpError,
   type HttpRequest,
   type Reply,
+  type Class,
 } from '../../index.js'
 import { Assets } from './assets.js'
 import { describeLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 
-type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
-
 /** Serves the page. It contains no data, so it is public. */
-export function pageController(options: AdminOptions): ControllerClass {
+export function pageController(options: AdminOptions): Class {
   const { path, login } = options
   @Controller(path)
   @Undocumented
@@ -73,7 +71,7 @@ export function pageController(options: AdminOptions): ControllerClass {
   return AdminPage
 }
 
-export function signOutController({ path }: AdminOptions): ControllerClass {
+export function signOutController({ path }: AdminOptions): Class {
   @Controller(`${path}/api/sign-out`)
   @Undocumented
   @Secured

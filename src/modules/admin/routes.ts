@@ -13,8 +13,8 @@ import {
   Undocumented,
   type Claims,
   type HttpRequest,
-  type ModuleOptions,
   type Reply,
+  type Class,
 } from '../../index.js'
 import { changeMany, maxRows, type ManyOptions } from './change-many.js'
 import { ChangeSummary } from './change-summary.js'
@@ -23,16 +23,13 @@ import { checkCsv, importCsv } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './assets.js'
 import { progressLines } from './progress-lines.js'
-import type { Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
 import { longTimeout, runAndRollBack } from './roll-back.js'
 import { runAction } from './run-action.js'
 import { removeRow, saveRow } from './save-row.js'
 import { describeForPage, shareFields, SharedList } from './schema.js'
-import { readId, PageRecords, type Row, type PageRecord } from './page-records.js'
-
-type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
+import { readId, PageRecords, type JsonRow, type PageRecord } from './page-records.js'
 
 class SavedRow {
   /** The values that the client has read. The change is rejected if one of them differs from the stored value. */
@@ -62,10 +59,7 @@ class RunAction {
 }
 
 /** Routes that require a role of the page. The policies of the records apply in addition. */
-export function dataController(
-  options: AdminOptions,
-  types: () => readonly Class[],
-): ControllerClass {
+export function dataController(options: AdminOptions, types: () => readonly Class[]): Class {
   const { path, roles } = options
   @Controller(`${path}/api`)
   @Undocumented
@@ -84,7 +78,7 @@ export function dataController(
     @Get('/schema')
     async schema(request: HttpRequest, user: Claims | null): Promise<Reply> {
       const pageRecords = this.#records
-      const records: Row[] = []
+      const records: JsonRow[] = []
       const kinds = new SharedList()
       for (const { type } of pageRecords.all) {
         const callerRecords = pageRecords.recordsOf(type, request)
@@ -253,8 +247,8 @@ async function gzipped(schema: object, request: HttpRequest): Promise<Reply> {
 }
 
 /** @throws {HttpError} 400 */
-function toObject(value: unknown, name: string): Row {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Row
+function toObject(value: unknown, name: string): JsonRow {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonRow
   const message = `${name} must be an object.`
   const errors = [{ path: name, code: 'type', message }]
   throw new HttpError(400, message, { code: 'VALIDATION', errors })

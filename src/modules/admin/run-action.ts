@@ -8,7 +8,7 @@ import {
   yieldToEventLoop,
   type PageRecord,
   type PageRecords,
-  type Row,
+  type JsonRow,
 } from './page-records.js'
 
 /** A method with `@AdminAction`. */
@@ -60,7 +60,7 @@ export async function runAction(
     if (visible === null && skipsMissing) continue
     if (visible === null) throw notFound()
     // Actions run with the program's rights, so they get all fields of the row.
-    const row = (await database.records(type).find(id)) as Row | null
+    const row = (await database.records(type).find(id)) as JsonRow | null
     if (row === null) throw notFound()
     const before = { ...row }
     try {

@@ -11,14 +11,14 @@ import {
   type RecordRights,
   type Reply,
 } from '../../index.js'
-import { notFound, toJson, type PageRecord, type Row } from './page-records.js'
+import { notFound, toJson, type PageRecord, type JsonRow } from './page-records.js'
 
 /** @returns the stored row as the caller may read it, or a 409 response with the current row */
 export function saveRow(
   pageRecord: PageRecord,
   id: string,
-  before: Row,
-  values: Row,
+  before: JsonRow,
+  values: JsonRow,
 ): Promise<object | Reply> {
   return changeUnlessConflict(pageRecord, id, before, async () => {
     const saved = await pageRecord.records.update(id, values)
@@ -30,7 +30,11 @@ export function saveRow(
 }
 
 /** @returns null, or a 409 response with the current row */
-export function removeRow(pageRecord: PageRecord, id: string, before: Row): Promise<Reply | null> {
+export function removeRow(
+  pageRecord: PageRecord,
+  id: string,
+  before: JsonRow,
+): Promise<Reply | null> {
   return changeUnlessConflict(pageRecord, id, before, async () => {
     if (!(await pageRecord.records.delete(id))) throw notFound()
     return null
@@ -44,7 +48,7 @@ export function removeRow(pageRecord: PageRecord, id: string, before: Row): Prom
 async function changeUnlessConflict<Result>(
   pageRecord: PageRecord,
   id: string,
-  before: Row,
+  before: JsonRow,
   change: () => Promise<Result>,
 ): Promise<Result | Reply> {
   const rights = await pageRecord.records.rights()
@@ -60,8 +64,8 @@ async function lockRow(
   { records }: PageRecord,
   rights: RecordRights,
   id: string,
-  before: Row,
-): Promise<Row> {
+  before: JsonRow,
+): Promise<JsonRow> {
   const linkRelations = rights.relations.filter(
     ({ ids }) => ids !== undefined && Object.hasOwn(before, ids),
   )
@@ -71,7 +75,7 @@ async function lockRow(
   const stored = toJson(row, rights)
   for (const { name, ids, target } of linkRelations) {
     const key = describeRecord(target)?.key.name ?? 'id'
-    const linkedRows = stored[name] as Row[]
+    const linkedRows = stored[name] as JsonRow[]
     Reflect.deleteProperty(stored, name)
     stored[ids ?? ''] = linkedRows.map((linkedRow) => linkedRow[key]).sort(byText)
   }
@@ -79,7 +83,7 @@ async function lockRow(
 }
 
 /** @throws {HttpError} 400 for fields that the caller may not read, because a comparison would reveal their values */
-function checkNames({ fields, relations }: RecordRights, before: Row): void {
+function checkNames({ fields, relations }: RecordRights, before: JsonRow): void {
   const knownNames = new Set([
     ...fields.map(({ name }) => name),
     ...relations.map(({ ids }) => ids),
@@ -96,7 +100,7 @@ function checkNames({ fields, relations }: RecordRights, before: Row): void {
 }
 
 /** The names of the fields whose stored values differ from `before`. */
-function findConflicts(stored: Row, before: Row): string[] {
+function findConflicts(stored: JsonRow, before: JsonRow): string[] {
   return Object.keys(before).filter((name) => {
     const isKeyList =
       Array.isArray(before[name]) && Array.isArray(stored[name]) && /Ids$/.test(name)
@@ -110,7 +114,11 @@ function byText(a: unknown, b: unknown): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function conflictReply({ type, log }: PageRecord, stored: Row, names: readonly string[]): Reply {
+function conflictReply(
+  { type, log }: PageRecord,
+  stored: JsonRow,
+  names: readonly string[],
+): Reply {
   const reason = `changed since it was read: ${names.join(', ')}`
   log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`

@@ -5,11 +5,12 @@ import {
   type Presentation,
   type RecordDescription,
   type RecordRights,
+  type Class,
 } from '../../index.js'
-import { AdminAction, readAdmin, type Class } from './declare.js'
+import { AdminAction, readAdmin } from './declare.js'
 import { isToOne } from './options.js'
 
-export type JsonObject = Record<string, unknown>
+export type SchemaPart = Record<string, unknown>
 
 /** Number of columns if `@Admin` does not name them. */
 const defaultColumns = 6
@@ -25,7 +26,7 @@ export function describeForPage(
   pageTypes: ReadonlySet<Class>,
   mayCall: ReadonlySet<string>,
   kinds: SharedList,
-): JsonObject {
+): SchemaPart {
   const { type, plural, key, version, fields, relations, may, search } = rights
   const { group, help, history } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
@@ -100,13 +101,13 @@ export class SharedList {
  * Deduplicates field descriptions: records refer to a shared list by index. Most records have the same key, timestamp and name
  * fields, so the schema of sixty records stays small.
  */
-export function shareFields(records: readonly JsonObject[]): {
+export function shareFields(records: readonly SchemaPart[]): {
   fields: readonly object[]
-  records: JsonObject[]
+  records: SchemaPart[]
 } {
   const shared = new SharedList()
   const compact = records.map((record) => {
-    const fields = record.fields as JsonObject[]
+    const fields = record.fields as SchemaPart[]
     return { ...record, fields: fields.map(({ name, ...field }) => [name, shared.indexOf(field)]) }
   })
   return { fields: shared.values, records: compact }
@@ -145,7 +146,7 @@ const longControls: ReadonlySet<Presentation['control']> = new Set(['lines', 'js
 
 const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
 
-function describeField(field: FieldDescription, kinds: SharedList, depth = 0): JsonObject {
+function describeField(field: FieldDescription, kinds: SharedList, depth = 0): SchemaPart {
   const { name, presentation, list, required, nullable, writable, rules, nested } = field
   const { oneOf, min, max, minLength, maxLength, pattern, label, description } = rules
   const { default: defaultValue } = rules
@@ -175,7 +176,7 @@ function describeField(field: FieldDescription, kinds: SharedList, depth = 0): J
 const mayBeZero: ReadonlySet<string> = new Set(['kind', 'default', 'min', 'max'])
 
 /** Leaves out values that are false, undefined, empty or an empty list. */
-function withoutEmpty(json: JsonObject): JsonObject {
+function withoutEmpty(json: SchemaPart): SchemaPart {
   const entries = Object.entries(json).filter(([name, value]) => {
     if (mayBeZero.has(name)) return value !== undefined
     if (Array.isArray(value)) return value.length > 0

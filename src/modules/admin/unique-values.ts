@@ -1,6 +1,6 @@
 /** Finds rows of an imported file that have the same value of a unique field. */
 import { HttpError, type RecordRights } from '../../index.js'
-import type { Row } from './page-records.js'
+import type { JsonRow } from './page-records.js'
 
 /** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
@@ -22,7 +22,7 @@ export class UniqueValues {
   }
 
   /** @throws {HttpError} 409 if another row of the file has the same value */
-  add(stored: Row): void {
+  add(stored: JsonRow): void {
     const id = stored[this.#key]
     for (const names of this.#groups) {
       const values = names.map((name) => stored[name])

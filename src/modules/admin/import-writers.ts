@@ -3,14 +3,14 @@ import type { Database } from '../../index.js'
 import { historyHook } from './change-history.js'
 import type { PageRecord } from './page-records.js'
 
-export interface RowWriter {
+export interface ImportWriter {
   readonly records: Pick<PageRecord['records'], 'create' | 'update'>
   /** Runs the writes of one row, so that it can fail without the others. */
   row<R>(work: () => Promise<R>): Promise<R>
 }
 
 /** Writes the rows in the caller's transaction. */
-export function storingWriter({ records }: PageRecord, database: Database): RowWriter {
+export function storingWriter({ records }: PageRecord, database: Database): ImportWriter {
   return { records, row: (work) => database.transaction(work) }
 }
 
@@ -18,7 +18,7 @@ export function storingWriter({ records }: PageRecord, database: Database): RowW
  * Finds by reads alone what an import would refuse. It holds no lock, takes no keys of a sequence, and runs no hooks. If hooks
  * may change the rows, their unique values are left out.
  */
-export function checkingWriter({ records, described }: PageRecord): RowWriter {
+export function checkingWriter({ records, described }: PageRecord): ImportWriter {
   const changedKeys = new Set<string>()
   const keyName = described.key.name
   const mayChange = records.writeHooks.before.length > 0

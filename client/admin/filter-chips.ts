@@ -1,0 +1,21 @@
+/** The conditions of a list, each with a button that removes it. */
+import { el, icon } from './element.js'
+import { describeCondition, filterNames } from './filter.js'
+import type { RecordInfo } from './schema.js'
+
+export const makeFilterChips = (
+  record: RecordInfo,
+  query: URLSearchParams,
+  remove: (name: string) => Promise<void>,
+): Promise<HTMLLIElement[]> =>
+  Promise.all(
+    filterNames(query).map(async (name) => {
+      const text = await describeCondition(record, name, query.getAll(name).join(','))
+      const button = el(
+        'button',
+        { type: 'button', 'aria-label': `Remove ${text}`, onclick: () => remove(name) },
+        icon('cross'),
+      )
+      return el('li', {}, text, button)
+    }),
+  )
