@@ -104,7 +104,9 @@ export const createClient = <R extends object = Untyped>(
     }
     for (const intercept of responseInterceptors) response = (await intercept(response)) ?? response
     if (response.ok) return response.data
-    throw Object.assign(Error(`${response.status} ${config.url}`), response)
+    // Template literals take more bytes.
+    // eslint-disable-next-line @typescript-eslint/restrict-plus-operands
+    throw Object.assign(Error(response.status + ' ' + config.url), response)
   }
 
   const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
