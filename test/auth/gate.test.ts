@@ -176,24 +176,24 @@ describe('formToken', () => {
   })
 
   it('allows a write without Authorization where it is enabled', async () => {
-    const taking = makeGate(auth, { formToken: true })
+    const gateWithFormToken = makeGate(auth, { formToken: true })
     const request = withToken()
-    expect(taking.needsBody(request)).toBe(true)
-    await taking.admit(request, tokenAccess)
+    expect(gateWithFormToken.needsBody(request)).toBe(true)
+    await gateWithFormToken.admit(request, tokenAccess)
     expect(request.user?.sub).toBe('7')
   })
 
   it('does not replace an invalid Authorization header', async () => {
-    const taking = makeGate(auth, { formToken: true })
+    const gateWithFormToken = makeGate(auth, { formToken: true })
     const request = withToken({ authorization: 'Bearer nonsense' })
-    expect(taking.needsBody(request)).toBe(false)
-    expect((await failureOf(() => taking.admit(request, tokenAccess))).status).toBe(401)
+    expect(gateWithFormToken.needsBody(request)).toBe(false)
+    expect((await failureOf(() => gateWithFormToken.admit(request, tokenAccess))).status).toBe(401)
   })
 
   it.each(['GET', 'HEAD'])('is not a credential of a %s', async (method) => {
-    const taking = makeGate(auth, { formToken: true })
+    const gateWithFormToken = makeGate(auth, { formToken: true })
     const request = withToken({}, method)
-    expect(taking.needsBody(request)).toBe(false)
-    expect((await failureOf(() => taking.admit(request, tokenAccess))).status).toBe(401)
+    expect(gateWithFormToken.needsBody(request)).toBe(false)
+    expect((await failureOf(() => gateWithFormToken.admit(request, tokenAccess))).status).toBe(401)
   })
 })

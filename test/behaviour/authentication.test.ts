@@ -16,12 +16,20 @@ import {
 } from 'filigree'
 import { exchange, statusOf } from '../bootstrap/raw-client.js'
 import { expectUnauthorized } from './error-responses.js'
-import { apiKey, env, now, publicPem, ran, startGated, token } from './gated-application.js'
+import {
+  apiKey,
+  env,
+  now,
+  publicPem,
+  ran,
+  startProtectedApplication,
+  token,
+} from './gated-application.js'
 
 let app: Application
 
 beforeAll(async () => {
-  app = await startGated()
+  app = await startProtectedApplication()
 })
 afterAll(() => app.close())
 
@@ -55,7 +63,7 @@ describe('Authentication', () => {
   })
 
   it('Authentication 2: 401 does not wait for the body', async () => {
-    const listening = await startGated({ listen: true, port: 0, host: '127.0.0.1' })
+    const listening = await startProtectedApplication({ listen: true, port: 0, host: '127.0.0.1' })
     try {
       const answer = await exchange(
         listening.url,
@@ -79,7 +87,7 @@ describe('Authentication', () => {
     { key: '', sent: ['', ' '] },
     { key: '   ', sent: ['', '   '] },
   ])('Authentication 3: a static key $key accepts no request', async ({ key, sent }) => {
-    const keyless = await startGated({ env: { ...env, APP_API_KEY: key } })
+    const keyless = await startProtectedApplication({ env: { ...env, APP_API_KEY: key } })
     for (const bearer of sent) expectUnauthorized(await get('/items/private', bearer, keyless))
     expectUnauthorized(await get('/items/private', undefined, keyless))
     await keyless.close()
@@ -113,7 +121,7 @@ describe('Authentication', () => {
   )
 
   it('Authentication 3: two Authorization headers are 400', async () => {
-    const listening = await startGated({ listen: true, port: 0, host: '127.0.0.1' })
+    const listening = await startProtectedApplication({ listen: true, port: 0, host: '127.0.0.1' })
     try {
       const header = `Authorization: Bearer ${apiKey}\r\n`
       const answer = await exchange(

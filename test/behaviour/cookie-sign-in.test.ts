@@ -16,7 +16,7 @@ import {
   type HttpRequest,
 } from 'filigree'
 import { exchange, statusOf } from '../bootstrap/raw-client.js'
-import { apiKey, env, now, startGated, token } from './gated-application.js'
+import { apiKey, env, now, startProtectedApplication, token } from './gated-application.js'
 
 const graphql = new GraphQL()
 graphql.schema.addQuery('me', {
@@ -104,7 +104,7 @@ describe('the cookie of a sign-in', () => {
   })
 
   it('is off by default', async () => {
-    await using plain = await startGated()
+    await using plain = await startProtectedApplication()
     const { headers } = await plain.inject({ url: '/login', json: { password: 'lovelace' } })
     expect(headers['set-cookie']).toBeUndefined()
     const cookie = `app_token=${token()}`
@@ -260,7 +260,7 @@ describe('a write by cookie', () => {
   })
 
   it('is refused before its body is read', async () => {
-    await using listening = await startGated({
+    await using listening = await startProtectedApplication({
       listen: true,
       port: 0,
       host: '127.0.0.1',
@@ -290,7 +290,10 @@ describe('a write by cookie', () => {
   })
 
   it('is accepted behind a proxy that ends TLS', async () => {
-    await using proxied = await startGated({ trustProxy: true, auth: { cookie: true } })
+    await using proxied = await startProtectedApplication({
+      trustProxy: true,
+      auth: { cookie: true },
+    })
     const headers = {
       host: 'shop.example',
       origin,
@@ -327,7 +330,9 @@ describe('GraphQL by cookie', () => {
 
 describe('with formToken', () => {
   it('a write with both is checked like one with the cookie', async () => {
-    await using combined = await startGated({ auth: { cookie: true, formToken: true } })
+    await using combined = await startProtectedApplication({
+      auth: { cookie: true, formToken: true },
+    })
     const form = { formToken: token({ sub: 'bob' }) }
     const send = (headers: Record<string, string>) =>
       combined.inject({ url: '/items', form, headers })

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from 'filigree'
 import { expectError, expectUnauthorized } from './error-responses.js'
 import { apiKey as bodiesKey, startBodies } from './body-application.js'
-import { apiKey, startGated, token } from './gated-application.js'
+import { apiKey, startProtectedApplication, token } from './gated-application.js'
 
 let app: Application
 /** An application that returns each body that it gets. */
 let bodies: Application
 
 beforeAll(async () => {
-  app = await startGated()
+  app = await startProtectedApplication()
   bodies = await startBodies()
 })
 afterAll(async () => {
@@ -31,15 +31,20 @@ describe('formToken', () => {
   })
 
   it('is a credential if the application allows it', async () => {
-    const taking = await startGated({ auth: { formToken: true } })
-    const answer = await taking.inject(write(token()))
+    const withFormToken = await startProtectedApplication({ auth: { formToken: true } })
+    const answer = await withFormToken.inject(write(token()))
     expect(answer.json()).toEqual({ body: { name: 'Lamp' } })
-    expectUnauthorized(await taking.inject(write('wrong')))
-    expectUnauthorized(await taking.inject({ url: '/items', json: {} }))
-    expectUnauthorized(await taking.inject({ ...write(apiKey), headers: { authorization: 'x' } }))
-    const form = await taking.inject({ url: '/items', form: { name: 'Lamp', formToken: apiKey } })
+    expectUnauthorized(await withFormToken.inject(write('wrong')))
+    expectUnauthorized(await withFormToken.inject({ url: '/items', json: {} }))
+    expectUnauthorized(
+      await withFormToken.inject({ ...write(apiKey), headers: { authorization: 'x' } }),
+    )
+    const form = await withFormToken.inject({
+      url: '/items',
+      form: { name: 'Lamp', formToken: apiKey },
+    })
     expect(form.status).toBe(200)
-    await taking.close()
+    await withFormToken.close()
   })
 })
 

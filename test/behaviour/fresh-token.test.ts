@@ -13,14 +13,21 @@ import {
   type InjectResponse,
 } from 'filigree'
 import { expectUnauthorized } from './error-responses.js'
-import { apiKey, env, now, publicPem, startGated, token } from './gated-application.js'
+import {
+  apiKey,
+  env,
+  now,
+  publicPem,
+  startProtectedApplication,
+  token,
+} from './gated-application.js'
 
 let app: Application
 let always: Application
 
 beforeAll(async () => {
-  app = await startGated()
-  always = await startGated({ auth: { rotate: 'always' } })
+  app = await startProtectedApplication()
+  always = await startProtectedApplication({ auth: { rotate: 'always' } })
 })
 afterAll(async () => {
   await app.close()

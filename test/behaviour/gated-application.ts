@@ -104,7 +104,7 @@ class LoginController {
 class AppModule {}
 
 /** Starts the application, by default without listening. */
-export function startGated(options: BootstrapOptions = {}): Promise<Application> {
+export function startProtectedApplication(options: BootstrapOptions = {}): Promise<Application> {
   return bootstrap(AppModule, { listen: false, logger: false, env, ...options })
 }
 

@@ -17,7 +17,7 @@ import {
 } from 'filigree'
 import type { OpenAPIObject } from 'openapi3-ts/oas31'
 import { compress } from 'filigree/compress'
-import { apiKey, env, startGated, token } from './gated-application.js'
+import { apiKey, env, startProtectedApplication, token } from './gated-application.js'
 
 const graphql = new GraphQL()
 graphql.schema.addQuery('me', {
@@ -82,7 +82,7 @@ describe('request.headers', () => {
         return next()
       }
     }
-    const app = await startGated({ use: [Translates] })
+    const app = await startProtectedApplication({ use: [Translates] })
     try {
       const answer = await app.inject({ url: '/items/private', headers: { accept: '*/*' } })
       expect(answer.status).toBe(401)

@@ -18,12 +18,12 @@ function changes(before: OpenApiDocument, after: OpenApiDocument): string[] {
   return findBreakingChanges(before, after).map(({ code, message }) => `${code} ${message}`)
 }
 
-function taking(schema: object, schemas?: Components): OpenApiDocument {
+function documentWithBody(schema: object, schemas?: Components): OpenApiDocument {
   const requestBody = { content: { 'application/json': { schema } } }
   return documentOf({ '/x': { post: { requestBody, responses: {} } } }, schemas)
 }
 
-function giving(schema: object, schemas?: Components): OpenApiDocument {
+function documentWithResponse(schema: object, schemas?: Components): OpenApiDocument {
   const responses = { 200: { description: 'OK', content: { 'application/json': { schema } } } }
   return documentOf({ '/x': { get: { responses } } }, schemas)
 }
@@ -125,7 +125,7 @@ describe('findBreakingChanges in requests', () => {
       ['TYPE_NARROWED POST /x: body: no number is taken any more.'],
     ],
   ])('reports %s', (_, before, after, expected) => {
-    expect(changes(taking(before), taking(after))).toEqual(expected)
+    expect(changes(documentWithBody(before), documentWithBody(after))).toEqual(expected)
   })
 
   it('follows references, in cycles too', () => {
@@ -136,9 +136,9 @@ describe('findBreakingChanges in requests', () => {
       }),
     })
     const schema = { $ref: '#/components/schemas/Tree' }
-    expect(changes(taking(schema, tree(text)), taking(schema, tree(number)))).toEqual([
-      'TYPE_NARROWED POST /x: body.leaf: no string is taken any more.',
-    ])
+    expect(
+      changes(documentWithBody(schema, tree(text)), documentWithBody(schema, tree(number))),
+    ).toEqual(['TYPE_NARROWED POST /x: body.leaf: no string is taken any more.'])
   })
 })
 
@@ -184,7 +184,7 @@ describe('findBreakingChanges in responses', () => {
       ['RESPONSE_TYPE_CHANGED GET /x: response 200: it may be anything now.'],
     ],
   ])('reports %s', (_, before, after, expected) => {
-    expect(changes(giving(before), giving(after))).toEqual(expected)
+    expect(changes(documentWithResponse(before), documentWithResponse(after))).toEqual(expected)
   })
 
   it('reports removed responses and media types', () => {

@@ -51,7 +51,7 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
   const statusOf = async (url: string, json: object, token?: string): Promise<number> =>
     (await post(url, json, token)).status
   /** The token of the link in the last mail. */
-  const mailed = async (to: string, path: string): Promise<string> => {
+  const readMailedToken = async (to: string, path: string): Promise<string> => {
     await desk.jobs.run()
     const last = desk.mail.at(-1)
     expect(last?.to).toEqual([to])
@@ -71,7 +71,9 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
   const password = 'correct horse battery'
   const join = async (email: string): Promise<void> => {
     await post('/invitations', { email }, await tokenFor('0', ['admin']))
-    expect(await statusOf('/join', { token: await mailed(email, '/join'), password })).toBe(201)
+    expect(
+      await statusOf('/join', { token: await readMailedToken(email, '/join'), password }),
+    ).toBe(201)
   }
 
   it('an invitation works once, and a later one replaces it', async () => {
@@ -79,9 +81,9 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
     const email = 'ada@example.com'
     expect(await statusOf('/invitations', { email }, await tokenFor('1'))).toBe(403)
     await post('/invitations', { email }, admin)
-    const first = await mailed(email, '/join')
+    const first = await readMailedToken(email, '/join')
     await post('/invitations', { email }, admin)
-    const second = await mailed(email, '/join')
+    const second = await readMailedToken(email, '/join')
     expect(await statusOf('/join', { token: first, password })).toBe(400)
     expect(await statusOf('/join', { token: second, password: 'short' })).toBe(400)
     expect(await statusOf('/join', { token: second, password })).toBe(201)
@@ -99,7 +101,7 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
     expect(await desk.app.get(Auth).signIns(String(id))).toHaveLength(2)
 
     const existing = await post('/reset/mail', { email: 'ada@example.com' })
-    const token = await mailed('ada@example.com', '/reset')
+    const token = await readMailedToken('ada@example.com', '/reset')
     const count = desk.mail.length
     const unknown = await post('/reset/mail', { email: 'eve@example.com' })
     await desk.jobs.run()
@@ -125,7 +127,7 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
   it('a reset expires after half an hour', async () => {
     await join('ada@example.com')
     await post('/reset/mail', { email: 'ada@example.com' })
-    const token = await mailed('ada@example.com', '/reset')
+    const token = await readMailedToken('ada@example.com', '/reset')
     await desk.clock.advance('30m')
     expect(await statusOf('/reset', { token, password })).toBe(400)
   })
@@ -134,7 +136,7 @@ describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
     await join('ada@example.com')
     const [{ id } = { id: 0 }] = await members().list()
     await post('/email', { email: 'ada@new.example' }, await tokenFor(String(id)))
-    const token = await mailed('ada@new.example', '/confirm')
+    const token = await readMailedToken('ada@new.example', '/confirm')
     expect((await members().find(id))?.email).toBe('ada@example.com')
     expect(await statusOf('/reset', { token, password })).toBe(400)
     expect(await statusOf('/confirm', { token })).toBe(204)
