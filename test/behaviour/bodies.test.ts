@@ -79,21 +79,21 @@ describe('Requests, JSON', () => {
     ['__proto__ deep inside', '{"a":[{"b":{"__proto__":1}}]}', /"__proto__"/],
     ['__proto__ with an escape', '{"\\u005f_proto__":1}', /"__proto__"/],
     ['constructor.prototype', '{"constructor":{"prototype":{}}}', /"constructor\.prototype"/],
-  ])('Requests, JSON: %s is 400', async (_, body, message) => {
+  ])('%s is 400', async (_, body, message) => {
     expectError(await post(json, body), 400, message)
     expectError(await post('application/x+json', body, '/item'), 400, message)
     expect({}).not.toHaveProperty('admin')
   })
 
   it.each(['latin1', 'utf-16', 'iso-8859-1', 'utf-7', ''])(
-    'Requests, JSON: the charset %j is 415',
+    'the charset %j is 415',
     async (charset) => {
       const answer = await post(`application/json; charset="${charset}"`, '{}')
       expectError(answer, 415, /^Only UTF-8/)
     },
   )
 
-  it('Requests, JSON: 64 levels, and a key named constructor, are accepted', async () => {
+  it('64 levels, and a key named constructor, are accepted', async () => {
     expect((await post(json, nested(64))).status).toBe(200)
     const named = await post(json, '{"constructor":"Bauhaus","prototype":1}')
     expect(named.json()).toEqual({ body: { constructor: 'Bauhaus', prototype: 1 } })
@@ -108,20 +108,20 @@ describe('Requests, urlencoded', () => {
     ['a broken escape', 'a=%ZZ', /percent-encoding/],
     ['invalid UTF-8 in an escape', 'a=%C3%28', /percent-encoding/],
     ['1,001 pairs', Array.from({ length: 1001 }, () => 'a=1').join('&'), /More than 1000/],
-  ])('Requests, urlencoded: %s is 400', async (_, body, message) => {
+  ])('%s is 400', async (_, body, message) => {
     expectError(await post(form, body), 400, message)
   })
 
-  it('Requests, urlencoded: a charset other than UTF-8 is 415', async () => {
+  it('a charset other than UTF-8 is 415', async () => {
     expectError(await post(`${form}; charset=latin1`, 'a=1'), 415, /^Only UTF-8/)
   })
 
-  it('Requests, urlencoded: brackets in names have no meaning', async () => {
+  it('brackets in names have no meaning', async () => {
     const answer = await post(form, 'a[b]=1&a[__proto__][x]=2')
     expect(answer.json()).toEqual({ body: { 'a[b]': '1', 'a[__proto__][x]': '2' } })
   })
 
-  it('Requests, urlencoded: a form is 400 where a list is declared', async () => {
+  it('a form is 400 where a list is declared', async () => {
     const answer = await app.inject({ url: '/items', form: { name: 'Lamp' } })
     expect([answer.status, answer.json()]).toMatchObject([
       400,
@@ -139,20 +139,17 @@ describe('Requests, empty body', () => {
     ['an empty body of an unknown type', { body: '', headers: { 'content-type': 'a/b' } }],
   ]
 
-  it.each(empty)('Requests, empty body: %s is undefined for the handler', async (_, request) => {
+  it.each(empty)('%s is undefined for the handler', async (_, request) => {
     const answer = await app.inject({ method: 'POST', url: '/any', ...request })
     expect(answer.json()).toEqual({ nothing: true })
   })
 
-  it.each(empty)(
-    'Requests, empty body: %s is 400 where the route declares a body',
-    async (_, request) => {
-      const answer = await app.inject({ method: 'POST', url: '/item', ...request })
-      expectError(answer, 400, /^A body is required\.$/)
-    },
-  )
+  it.each(empty)('%s is 400 where the route declares a body', async (_, request) => {
+    const answer = await app.inject({ method: 'POST', url: '/item', ...request })
+    expectError(answer, 400, /^A body is required\.$/)
+  })
 
-  it('Requests, empty body: a chunked body without bytes is empty', async () => {
+  it('a chunked body without bytes is empty', async () => {
     const head = `Host: x\r\nContent-Type: ${json}\r\nTransfer-Encoding: chunked\r\nConnection: close`
     const any = await exchange(app.url, `POST /any HTTP/1.1\r\n${head}\r\n\r\n0\r\n\r\n`)
     expect(any).toContain('"nothing":true')

@@ -94,13 +94,13 @@ const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject
 describe('class-validator', () => {
   const signup = { mail: 'a@b.example', age: 30, name: 'Ada', address: { city: 'Rome' } }
 
-  it('class-validator: a class without @Field is validated and instantiated', async () => {
+  it('a class without @Field is validated and instantiated', async () => {
     const answer = await post('/signup', { ...signup, plan: null, roles: ['x'] })
     expect([answer.status, answer.json()]).toEqual([200, { isSignup: true, isAddress: true }])
     expect(received).toEqual({ ...signup, plan: null, roles: ['x'] })
   })
 
-  it('class-validator: field errors have its messages and the constraint name as code', async () => {
+  it('field errors have its messages and the constraint name as code', async () => {
     const answer = await post('/signup', {
       mail: 'x',
       age: 17.5,
@@ -133,13 +133,13 @@ describe('class-validator', () => {
   })
 
   it.each([null, [], 'text', [signup]])(
-    'class-validator: %j is refused, because it is not an object',
+    '%j is refused, because it is not an object',
     async (body) => {
       expect(fieldErrorsOf(await post('/signup', body))).toMatchObject([{ path: '', code: 'type' }])
     },
   )
 
-  it('class-validator: its rules and the rules of @Field apply together', async () => {
+  it('its rules and the rules of @Field apply together', async () => {
     expect((await post('/both', { mail: 'a@b.example', stars: 5 })).status).toBe(200)
     expect(fieldErrorsOf(await post('/both', { mail: 'x', stars: 6 }))).toMatchObject([
       { path: 'mail', code: 'isEmail' },

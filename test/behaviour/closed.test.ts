@@ -109,7 +109,7 @@ describe('Closed', () => {
     '/metrics',
   ]
 
-  it('Closed: documentation, OpenAPI document, IDE and metrics need a token too', async () => {
+  it('documentation, OpenAPI document, IDE and metrics need a token too', async () => {
     await start({ auth: { closed: true } })
     const token = await app.get(Auth).getToken({ sub: 'ann' })
     for (const url of ['/pages', ...publicPaths]) {
@@ -122,14 +122,14 @@ describe('Closed', () => {
     expect(await status('/health/live')).toBe(200)
   })
 
-  it('Closed: each of them can be made public', async () => {
+  it('each of them can be made public', async () => {
     const docs = { secured: false }
     await start({ auth: { closed: true }, docs, graphql: { ide: true } }, { secured: false })
     for (const url of publicPaths) expect([url, await status(url)]).toEqual([url, 200])
     expect((await app.inject({ url: '/graphql', headers: html })).body).toContain('<html')
   })
 
-  it('Closed: without the option they are public', async () => {
+  it('without the option they are public', async () => {
     await start({})
     for (const url of publicPaths) expect([url, await status(url)]).toEqual([url, 200])
     expect(
@@ -137,7 +137,7 @@ describe('Closed', () => {
     ).toEqual([])
   })
 
-  it('Closed: the start in production lists in one line what is public', async () => {
+  it('the start in production lists in one line what is public', async () => {
     const database = await prepared()
     await start(
       { static: { '/assets': 'test' }, auth: { keys: false }, database },
@@ -170,7 +170,7 @@ describe('Closed', () => {
     expect(listed).not.toContain('~')
   })
 
-  it('Closed: the line lists what is public in spite of the option', async () => {
+  it('the line lists what is public in spite of the option', async () => {
     const database = await prepared()
     const cors = { origins: ['https://shop.example'] }
     await start(

@@ -17,13 +17,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Errors', () => {
-  it('Errors: a thrown HttpError sets the status, the message and the headers', async () => {
+  it('a thrown HttpError sets the status, the message and the headers', async () => {
     const answer = await app.inject('/taken')
     expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
     expect(answer.headers).toMatchObject({ 'content-type': jsonType, 'retry-after': '5' })
   })
 
-  it('Errors: a returned HttpError does the same', async () => {
+  it('a returned HttpError does the same', async () => {
     const answer = await requestWith(app, new HttpError(404, 'Record not found'))
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Record not found' }])
   })
@@ -37,7 +37,7 @@ describe('Errors', () => {
       'an error with a status',
       Object.assign(new Error('secret'), { status: 404, statusCode: 404 }),
     ],
-  ])('Errors: throwing %s is a masked 500', async (_, thrown) => {
+  ])('throwing %s is a masked 500', async (_, thrown) => {
     const answer = await requestWith(app, () => {
       throw thrown
     })
@@ -45,21 +45,18 @@ describe('Errors', () => {
     expect(JSON.stringify([answer.headers, answer.body])).not.toContain('secret')
   })
 
-  it.each(['/crash', '/reject'])(
-    'Errors: the cause of %s is logged with the request id',
-    async (url) => {
-      logged.length = 0
-      const answer = await app.inject(url)
-      expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
-      const id = answer.headers['x-request-id']
-      expect(id).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
-      expect(logged).toHaveLength(1)
-      expect(logged[0]).toMatchObject({
-        details: { requestId: id, method: 'GET', path: url, err: expect.any(Error) },
-        message: 'request failed',
-      })
-    },
-  )
+  it.each(['/crash', '/reject'])('the cause of %s is logged with the request id', async (url) => {
+    logged.length = 0
+    const answer = await app.inject(url)
+    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    const id = answer.headers['x-request-id']
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
+    expect(logged).toHaveLength(1)
+    expect(logged[0]).toMatchObject({
+      details: { requestId: id, method: 'GET', path: url, err: expect.any(Error) },
+      message: 'request failed',
+    })
+  })
 
   it.each<[string, boolean]>([
     ['order-7:a.b@c', true],
@@ -69,7 +66,7 @@ describe('Errors', () => {
     ['<script>', false],
     ['', false],
     ['id\u007f', false],
-  ])('Errors: the incoming X-Request-Id %j is used: %p', async (id, isReused) => {
+  ])('the incoming X-Request-Id %j is used: %p', async (id, isReused) => {
     const answer = await app.inject({ url: '/crash', headers: { 'x-request-id': id } })
     const sent = answer.headers['x-request-id']
     expect(sent === id).toBe(isReused)
@@ -125,7 +122,7 @@ describe('Errors', () => {
     'application/json',
     'text/html, application/*;q=0.9',
     'application/problem+json;q=0',
-  ])('Errors: with Accept %s an error is application/json', async (accept) => {
+  ])('with Accept %s an error is application/json', async (accept) => {
     const answer = await app.inject({ url: '/nothing', headers: { accept } })
     expect([answer.headers['content-type'], answer.json()]).toEqual([
       jsonType,

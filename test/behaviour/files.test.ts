@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Responses, file', () => {
-  it('Responses, file: type, ETag, Last-Modified and length are sent', async () => {
+  it('type, ETag, Last-Modified and length are sent', async () => {
     const answer = await app.inject('/file/a.txt')
     expect([answer.status, answer.body]).toEqual([200, '0123456789'])
     expect(answer.headers).toMatchObject({
@@ -27,7 +27,7 @@ describe('Responses, file', () => {
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   })
 
-  it('Responses, file: a Range is 206, and one outside the file is 416', async () => {
+  it('a Range is 206, and one outside the file is 416', async () => {
     const part = await app.inject({ url: '/file/a.txt', headers: { range: 'bytes=2-4' } })
     expect([part.status, part.body, part.headers['content-range']]).toEqual([
       206,
@@ -42,7 +42,7 @@ describe('Responses, file', () => {
     ])
   })
 
-  it('Responses, file: an unchanged file is 304', async () => {
+  it('an unchanged file is 304', async () => {
     const { headers } = await app.inject('/file/a.txt')
     const conditions: Record<string, string>[] = [
       { 'if-none-match': headers.etag! },
@@ -80,12 +80,12 @@ describe('Responses, file', () => {
     '/named?name=',
     '/named?name=sub/',
     '/named?name=a.txt/',
-  ])('Responses, file: %s is 404', async (url) => {
+  ])('%s is 404', async (url) => {
     const answer = await app.inject(url)
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
   })
 
-  it('Responses, file: dot segments in a raw request do not lead out of the folder', async () => {
+  it('dot segments in a raw request do not lead out of the folder', async () => {
     const answer = await exchange(
       app.url,
       'GET /file/../../../../etc/hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',

@@ -58,7 +58,7 @@ describe('Requests, formToken', () => {
       { json: { formToken: { x: 1 } } },
       { formToken: null, body: {} },
     ],
-  ])('Requests, formToken: it is removed from: %s', async (_, request, expected) => {
+  ])('it is removed from: %s', async (_, request, expected) => {
     const answer = await bodies.inject({ url: '/token', method: 'POST', ...request })
     expect(answer.json()).toEqual(expected)
   })
@@ -67,17 +67,17 @@ describe('Requests, formToken', () => {
     ['list', { json: ['formToken', { formToken: 't' }] }],
     ['text', { text: 'formToken=t' }],
     ['nested object', { json: { a: { formToken: 't' } } }],
-  ])('Requests, formToken: it stays in: %s', async (_, request) => {
+  ])('it stays in: %s', async (_, request) => {
     const answer = await bodies.inject({ url: '/token', method: 'POST', ...request })
     expect(answer.json()).toEqual({ formToken: null, body: request.json ?? request.text })
   })
 
-  it('Requests, formToken: it is removed before validation', async () => {
+  it('it is removed before validation', async () => {
     const answer = await bodies.inject({ url: '/item', json: { name: 'Lamp', formToken: 't' } })
     expect(answer.json()).toEqual({ isItem: true, body: { name: 'Lamp' } })
   })
 
-  it('Requests, formToken: it is a credential only if the application allows it', async () => {
+  it('it is a credential only if the application allows it', async () => {
     const request = { url: '/secret', json: { formToken: bodiesKey } }
     expectError(await bodies.inject(request), 401, /^Unauthorized$/)
     await using open = await startBodies({ listen: false, auth: { formToken: true } })

@@ -107,15 +107,15 @@ describe('Hidden', () => {
   const user = { id: 1, name: 'Ada', address: { city: 'London' } }
   const visitor = { name: 'Ada', since: 1843 }
 
-  it('hidden: properties of a record are not sent if the route declares no output', async () => {
+  it('properties of a record are not sent if the route declares no output', async () => {
     expect(await json('/user')).toEqual(user)
   })
 
-  it('hidden: they are not sent inside other objects and lists', async () => {
+  it('they are not sent inside other objects and lists', async () => {
     expect(await json('/users')).toEqual({ users: [user] })
   })
 
-  it('hidden: properties of other classes are not sent, unless a subclass shows them or has toJSON', async () => {
+  it('properties of other classes are not sent, unless a subclass shows them or has toJSON', async () => {
     expect(await json('/guests')).toEqual([
       visitor,
       { ...visitor, hash: 'secret' },
@@ -124,15 +124,15 @@ describe('Hidden', () => {
     expect(await json('/reply')).toEqual(visitor)
   })
 
-  it('hidden: the field that softDelete adds is not sent', async () => {
+  it('the field that softDelete adds is not sent', async () => {
     expect(await json('/lamps')).toEqual([{ id: 1 }])
   })
 
-  it('hidden: they are not sent in events', async () => {
+  it('they are not sent in events', async () => {
     expect((await app.inject('/events')).body).toContain('data: {"name":"Ada","since":1843}\n')
   })
 
-  it('hidden: repositories return them', async () => {
+  it('repositories return them', async () => {
     const found = await app.get(Database).records(User).find(1)
     expect([found?.hash, found?.address.flat]).toEqual(['secret', '7b'])
     expect(Object.keys(found ?? {})).toContain('hash')

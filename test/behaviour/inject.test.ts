@@ -90,17 +90,17 @@ describe('inject', () => {
       { json: { a: 1 }, headers: { 'Content-Type': 'application/x+json' } },
       { body: { a: 1 }, type: 'application/x+json' },
     ],
-  ])('inject: %s is sent, by POST', async (_, form, expected) => {
+  ])('%s is sent, by POST', async (_, form, expected) => {
     const answer = await app.inject({ url: '/echo', ...form })
     expect(answer.json()).toEqual({ files: {}, ...expected })
   })
 
-  it('inject: the method is accepted in upper and lower case', async () => {
+  it('the method is accepted in upper and lower case', async () => {
     const answer = await app.inject({ method: 'post', url: '/echo', text: 'x' })
     expect(answer.json()).toMatchObject({ body: 'x' })
   })
 
-  it('inject: a FormData is sent unchanged', async () => {
+  it('a FormData is sent unchanged', async () => {
     const multipart = new FormData()
     multipart.append('a', '1')
     multipart.append('f', new File(['x'], '1.txt'))
@@ -109,7 +109,7 @@ describe('inject', () => {
     expect(answer.json()).toMatchObject({ body: { a: '1' }, files: { f: ['1.txt', '2.txt'] } })
   })
 
-  it('inject: a string is a GET of that URL, and token sets Authorization', async () => {
+  it('a string is a GET of that URL, and token sets Authorization', async () => {
     expect((await app.inject('/echo')).json()).toEqual({
       method: 'GET',
       headers: { host: 'localhost' },
@@ -120,7 +120,7 @@ describe('inject', () => {
     expect(open.json()).toEqual({ open: true })
   })
 
-  it('inject: the response has bytes, text and headers by lower-case name', async () => {
+  it('the response has bytes, text and headers by lower-case name', async () => {
     const bytes = await app.inject('/bytes')
     expect([...bytes.bytes]).toEqual([0, 255, 1])
     expect(() => bytes.json()).toThrow(SyntaxError)

@@ -22,7 +22,7 @@ describe('Requests, Limits', () => {
   const ofLength = (length: number): string => `"${'a'.repeat(length - 2)}"`
 
   it.each([json, 'text/plain', form, 'application/octet-stream'])(
-    'Requests, Limits: %s of 1 MiB is read, and one more byte is 413',
+    '%s of 1 MiB is read, and one more byte is 413',
     async (type) => {
       const largest = ofLength(mebi)
       expect((await post(type, largest)).status).toBe(200)
@@ -30,7 +30,7 @@ describe('Requests, Limits', () => {
     },
   )
 
-  it('Requests, Limits: a route can have a lower or higher limit', async () => {
+  it('a route can have a lower or higher limit', async () => {
     expect((await post(json, ofLength(16), '/small')).status).toBe(200)
     expectError(await post(json, ofLength(17), '/small'), 413, /larger than 16 bytes/)
     expect((await post('text/plain', ofLength(2 * mebi), '/large')).json()).toEqual({
@@ -39,7 +39,7 @@ describe('Requests, Limits', () => {
     expectError(await post('text/plain', ofLength(2 * mebi + 1), '/large'), 413, /larger than/)
   })
 
-  it('Requests, Limits: an application can have its own limits', async () => {
+  it('an application can have its own limits', async () => {
     await using strict = await startBodies({ listen: false, limits: { body: '1kb', url: 100 } })
     const send = (text: string, url = '/any') => strict.inject({ method: 'POST', url, text })
     expect((await send('a'.repeat(1024))).status).toBe(200)
@@ -48,7 +48,7 @@ describe('Requests, Limits', () => {
     expectError(await strict.inject(`/any?q=${'a'.repeat(100)}`), 414, /longer than 100 bytes/)
   })
 
-  it('Requests, Limits: a limit that is not a size is refused at bootstrap', async () => {
+  it('a limit that is not a size is refused at bootstrap', async () => {
     await expect(startBodies({ listen: false, limits: { body: '1 parsec' } })).rejects.toThrow(
       /limits\.body is 1 parsec\. +Use bytes, or a size such as '10mb'\./,
     )
@@ -63,7 +63,7 @@ describe('Requests, Limits', () => {
     ['in chunks', `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`],
     ['in chunks without end', `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}`],
     ['in one chunk', `${head}Transfer-Encoding: chunked\r\n\r\n40000000\r\n${megabyte.repeat(3)}`],
-  ])('Requests, Limits: the client can read the 413 for a large body, %s', async (_, text) => {
+  ])('the client can read the 413 for a large body, %s', async (_, text) => {
     const answer = await exchange(app.url, text)
     expect(statusOf(answer)).toBe(413)
     expect(JSON.parse(bodyOf(answer))).toEqual({
@@ -73,7 +73,7 @@ describe('Requests, Limits', () => {
     expect(answer).toMatch(/\r\nAccess-Control-Allow-Origin: \*\r\n/)
   })
 
-  it('Requests, Limits: a body that no handler reads has no limit', async () => {
+  it('a body that no handler reads has no limit', async () => {
     const answer = await exchange(
       app.url,
       `POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 * mebi}\r\nConnection: close\r\n\r\n${megabyte.repeat(2)}`,

@@ -201,7 +201,7 @@ describe('Reasons', () => {
     ],
     [429, 'a limit', () => ({ url: '/rare' }), /GET \/rare.* by ip.* is used up/],
   ])(
-    'Reasons: %i for %s is one debug line, and the response does not show the reason',
+    '%i for %s is one debug line, and the response does not show the reason',
     async (status, _what, makeRequest, reason) => {
       const request = makeRequest()
       const headers = { 'x-request-id': 'r-1', ...request.headers }
@@ -216,12 +216,12 @@ describe('Reasons', () => {
     },
   )
 
-  it('Reasons: a timeout is an error line that names the handler', async () => {
+  it('a timeout is an error line that names the handler', async () => {
     expect((await app.inject({ url: '/slow' })).status).toBe(503)
     expect(lines).toMatchObject([{ level: 'error', path: '/slow', route: 'Pages.slow' }])
   })
 
-  it('Reasons: a refused GraphQL operation is one line for all of its fields', async () => {
+  it('a refused GraphQL operation is one line for all of its fields', async () => {
     const many = Array.from(
       { length: 40 },
       (_, index) => `a${index}: createTask(input: { name: "x${index}", owner: "ann" }) { id }`,

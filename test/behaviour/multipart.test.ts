@@ -21,7 +21,7 @@ const many = <Part>(count: number, part: Part): Part[] => Array.from({ length: c
 const mebi = 1024 * 1024
 
 describe('Requests, multipart', () => {
-  it('Requests, multipart: a repeated field is a list, and files are separate from fields', async () => {
+  it('a repeated field is a list, and files are separate from fields', async () => {
     const answer = await app.inject({
       url: '/form',
       multipart: toForm([
@@ -46,19 +46,19 @@ describe('Requests, multipart', () => {
     })
   })
 
-  it('Requests, multipart: a form without files creates no folder', async () => {
+  it('a form without files creates no folder', async () => {
     const answer = await app.inject({ url: '/form', multipart: { a: '1' } })
     expect(answer.json()).toEqual({ body: { a: '1' }, files: {}, folders: 0 })
   })
 
-  it('Requests, multipart: a file can be read as bytes and as a stream', async () => {
+  it('a file can be read as bytes and as a stream', async () => {
     expect((await post(app, photo, '/content')).json()).toEqual({
       bytes: 'pixels',
       streamed: 'pixels',
     })
   })
 
-  it('Requests, multipart: fields are converted and validated if a class is declared', async () => {
+  it('fields are converted and validated if a class is declared', async () => {
     const multipart = toForm([
       ['title', 'Sea'],
       ['year', '1888'],
@@ -96,7 +96,7 @@ describe('Requests, multipart', () => {
     ['a field named __proto__', multipartOf('b', field('__proto__')), '"__proto__"'],
     ['a file named constructor', multipartOf('b', file('constructor', 'a')), '"constructor"'],
     ['a name of 201 characters', multipartOf('b', field('n'.repeat(201))), 'longer than 200'],
-  ])('Requests, multipart: %s is 400', async (_, body, message) => {
+  ])('%s is 400', async (_, body, message) => {
     expectError(await post(app, body), 400, new RegExp(message))
   })
 
@@ -106,11 +106,11 @@ describe('Requests, multipart', () => {
     'multipart/form-data; boundary=',
     'multipart/form-data; boundary',
     'multipart/form-data; boundary="a\u00e4"',
-  ])('Requests, multipart: %s has no valid boundary and is 400', async (contentType) => {
+  ])('%s has no valid boundary and is 400', async (contentType) => {
     expectError(await post(app, photo, '/form', contentType), 400, /no valid boundary/)
   })
 
-  it('Requests, multipart: other multipart types are passed as bytes', async () => {
+  it('other multipart types are passed as bytes', async () => {
     const answer = await post(app, photo, '/form', 'multipart/mixed; boundary=b')
     expect(answer.json()).toMatchObject({ files: {}, folders: 0 })
     expectError(await post(app, photo, '/picture', 'multipart/mixed; boundary=b'), 415, /^Send /)

@@ -102,7 +102,7 @@ describe('One path', () => {
     '/api/files/private%2Fa.txt',
     '/api/files/private%2fa.txt',
     'http://other/api/%70rivate',
-  ])('One path: %s is recognized by its prefix', async (url) => {
+  ])('%s is recognized by its prefix', async (url) => {
     const answer = await get(url)
     expect(answer).toMatch(/^HTTP\/1\.1 403 /)
     expect(answer).not.toContain('secret')
@@ -120,7 +120,7 @@ describe('One path', () => {
     '/api/files/x/../private/a.txt',
     '/api/files/x%2f..%2fprivate/a.txt',
     '/api/PRIVATE',
-  ])('One path: %s is 404', async (url) => {
+  ])('%s is 404', async (url) => {
     const answer = await get(url)
     expect(answer).toMatch(/^HTTP\/1\.1 404 /)
   })
@@ -135,28 +135,28 @@ describe('One path', () => {
     ['/api/open/%3a%40%24', ':@$', '/api/open/:@$'],
     ['/api/open/%2e%2e', '..', '/api/open/..'],
     ['/api/open/x/', 'x', '/api/open/x'],
-  ])('One path: %s is one segment, and request.path is normalized', async (url, name, path) => {
+  ])('%s is one segment, and request.path is normalized', async (url, name, path) => {
     expect((await app.inject(`${url}?q=%70`)).json()).toEqual({ name, path, url: `${url}?q=%70` })
   })
 
-  it('One path: characters that need no encoding are equal to their encoded form', async () => {
+  it('characters that need no encoding are equal to their encoded form', async () => {
     for (const url of ['/api/a:b@c/x', '/api/a%3ab%40c/x', '/api/%61:b%40c/x/']) {
       expect((await app.inject(url)).json()).toEqual({ name: 'x', path: '/api/a:b@c/x' })
     }
   })
 
-  it('One path: a <rest:path> parameter keeps its slashes in request.path', async () => {
+  it('a <rest:path> parameter keeps its slashes in request.path', async () => {
     const answer = await app.inject('/api/tail/a%2Fb/c%2e')
     expect(answer.json()).toEqual({ rest: 'a/b/c.', path: '/api/tail/a/b/c.' })
   })
 
-  it('One path: a malformed path is 400 before any interceptor', async () => {
+  it('a malformed path is 400 before any interceptor', async () => {
     seenPaths.length = 0
     expect((await app.inject('/api/%70rivate/%zz')).status).toBe(400)
     expect(seenPaths).toEqual([])
   })
 
-  it('One path: folders are redirected to their path with a slash', async () => {
+  it('folders are redirected to their path with a slash', async () => {
     writeFileSync(join(root, 'index.html'), 'page')
     expect((await app.inject('/api/files/')).status).toBe(200)
     mkdirSync(join(root, 'sub'))

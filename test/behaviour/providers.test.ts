@@ -106,7 +106,7 @@ class AppModule {}
 class MailModule {}
 
 describe('Providers', () => {
-  it('Providers: constructors get classes, values, factories and imported providers, each created once', async () => {
+  it('constructors get classes, values, factories and imported providers, each created once', async () => {
     await using app = await bootstrap(AppModule, quiet)
     expect((await app.inject('/shop/now')).json()).toEqual({ now: 7 })
     expect((await app.inject('/report')).json()).toEqual({ text: 'sent 7 EUR', rate: 3.5 })

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Responses, reply', () => {
-  it('Responses, reply: status, headers, type, cookies and token are sent', async () => {
+  it('status, headers, type, cookies and token are sent', async () => {
     const answer = await requestWith(
       app,
       reply({ a: 1 }, 201)

@@ -13,13 +13,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Requests, Head', () => {
-  it('Requests, Head: a URL over 8 KiB is 414, one of 8 KiB is not', async () => {
+  it('a URL over 8 KiB is 414, one of 8 KiB is not', async () => {
     expect((await app.inject(`/any?${'a'.repeat(8192 - 5)}`)).status).toBe(200)
     expectError(await app.inject(`/any?${'a'.repeat(8192 - 4)}`), 414, /longer than 8192 bytes/)
   })
 
   it.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x'])(
-    'Requests, Head: Content-Encoding %s is 415',
+    'Content-Encoding %s is 415',
     async (encoding) => {
       for (const type of [json, 'multipart/form-data; boundary=x', 'a/b']) {
         const headers = { 'content-type': type, 'content-encoding': encoding }
@@ -29,14 +29,14 @@ describe('Requests, Head', () => {
     },
   )
 
-  it('Requests, Head: Content-Encoding identity is accepted', async () => {
+  it('Content-Encoding identity is accepted', async () => {
     const headers = { 'content-type': json, 'content-encoding': 'Identity' }
     const answer = await app.inject({ method: 'POST', url: '/any', headers, body: '{}' })
     expect(answer.json()).toEqual({ body: {} })
   })
 
   it.each(['x@evil', 'a"><b>', 'a b', 'a/b', 'a\\b', 'a:b', '[::1', 'a?b', 'ä'])(
-    'Requests, Head: Host %s is 400',
+    'Host %s is 400',
     async (host) => {
       const answer = await exchange(
         app.url,
@@ -48,7 +48,7 @@ describe('Requests, Head', () => {
   )
 
   it.each(['gzip, chunked', 'GZIP,chunked'])(
-    'Requests, Head: Transfer-Encoding %s is 501, only chunked is read',
+    'Transfer-Encoding %s is 501, only chunked is read',
     async (coding) => {
       const head = `POST /any HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${json}`
       const body = '2\r\n{}\r\n0\r\n\r\n'
@@ -60,7 +60,7 @@ describe('Requests, Head', () => {
   )
 
   it.each(['', 'a', 'a:', 'a_b.example:8080', '127.0.0.1:1', '[::1]:80', 'xn--4ca', 'a%20b'])(
-    'Requests, Head: Host %s is accepted',
+    'Host %s is accepted',
     async (host) => {
       expect((await app.inject({ url: '/any', headers: { host } })).status).toBe(200)
     },
@@ -102,12 +102,12 @@ describe('Requests, GET and DELETE bodies', () => {
 describe('Requests, request.ip', () => {
   const headers = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1', 'x-forwarded-proto': 'https' }
 
-  it('Requests, request.ip: X-Forwarded-For is ignored', async () => {
+  it('X-Forwarded-For is ignored', async () => {
     const answer = await app.inject({ url: '/who', headers })
     expect(answer.json()).toMatchObject({ ip: '127.0.0.1', secure: false })
   })
 
-  it('Requests, request.ip: X-Forwarded-For is used with trustProxy', async () => {
+  it('X-Forwarded-For is used with trustProxy', async () => {
     await using trusting = await startBodies({ listen: false, trustProxy: true })
     const forwarded = await trusting.inject({ url: '/who', headers })
     expect(forwarded.json()).toMatchObject({ ip: '203.0.113.9', secure: true })

@@ -181,7 +181,7 @@ describe('HEAD', () => {
     '/taken',
     '/nothing',
     '/crash',
-  ])('HEAD: %s has the status and headers of GET without a body', async (url) => {
+  ])('%s has the status and headers of GET without a body', async (url) => {
     setResult({ a: 1 })
     const headers = { 'x-request-id': 'same' }
     const get = await app.inject({ url, headers })

@@ -48,7 +48,7 @@ describe('static', () => {
     ['GET', '/assets/guide/', 200, 'text/html; charset=utf-8', '<p>Guide'],
     ['GET', '/assets/t.txt', 200, 'text/plain; charset=utf-8', 'text'],
     ['GET', '/shop/now', 200, 'application/json; charset=utf-8', '{"now":7}'],
-  ])('static: %s %s is %d', async (method, url, status, type, body) => {
+  ])('%s %s is %d', async (method, url, status, type, body) => {
     const answer = await app.inject({ method, url })
     expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
       status,
@@ -74,17 +74,17 @@ describe('static', () => {
     ['GET', '/assets/loop/a.css', 404],
     ['POST', '/assets/index.html', 405],
     ['GET', '/asset', 404],
-  ])('static: %s %s is %d', async (method, url, status) => {
+  ])('%s %s is %d', async (method, url, status) => {
     const answer = await app.inject({ method, url })
     expect([answer.status, answer.json()]).toEqual([status, { error: expect.any(String) }])
   })
 
-  it('static: a folder with an index page redirects to its path with a slash', async () => {
+  it('a folder with an index page redirects to its path with a slash', async () => {
     const answer = await app.inject('/assets/guide?x=1')
     expect([answer.status, answer.headers['location']]).toEqual([301, '/assets/guide/?x=1'])
   })
 
-  it('static: an invalid path is refused at bootstrap', async () => {
+  it('an invalid path is refused at bootstrap', async () => {
     await expect(bootstrap(ShopModule, { ...quiet, static: { assets: root } })).rejects.toThrow(
       'path "assets" is relative',
     )

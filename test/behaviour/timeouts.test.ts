@@ -45,7 +45,7 @@ class SlowModule {}
 const quiet = { listen: false, logger: false, env: {} }
 
 describe('Requests, Times', () => {
-  it('Requests, Times: a handler that takes too long is 503, and the stream that it returns later is closed', async () => {
+  it('a handler that takes too long is 503, and the stream that it returns later is closed', async () => {
     let release: () => void = () => undefined
     pending = new Promise((resolve) => {
       release = resolve
@@ -59,14 +59,14 @@ describe('Requests, Times', () => {
     expect(stream.destroyed).toBe(true)
   })
 
-  it('Requests, Times: a session store that never answers is 503', async () => {
+  it('a session store that never answers is 503', async () => {
     const never = new Promise<never>(() => undefined)
     const store = { read: () => undefined, write: () => never, remove: () => undefined }
     await using stuck = await bootstrap(SlowModule, { ...quiet, sessions: { store } })
     expectError(await stuck.inject('/session'), 503, /^The request took too long\.$/)
   })
 
-  it('Requests, Times: the session is saved before the 503, even if the handler ends with its signal', async () => {
+  it('the session is saved before the 503, even if the handler ends with its signal', async () => {
     const later = () => new Promise<void>((resolve) => setImmediate(resolve))
     const store = { read: () => undefined, write: later, remove: () => undefined }
     await using app = await bootstrap(SlowModule, { ...quiet, sessions: { store } })

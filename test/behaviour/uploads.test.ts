@@ -62,20 +62,20 @@ describe('Uploads', () => {
     expect(await readFile(join(folder(), 'kept.bin'), 'utf8')).toBe('pixels')
   })
 
-  it('Uploads: an empty file input is left out', async () => {
+  it('an empty file input is left out', async () => {
     const answer = await post(app, multipartOf('b', file('photo', '', '')))
     expect(answer.json()).toMatchObject({ files: {} })
   })
 
-  it('Uploads: files are removed when the handler fails', async () => {
+  it('files are removed when the handler fails', async () => {
     expectError(await post(app, photo, '/broken'), 409, /^1 taken\.$/)
   })
 
-  it('Uploads: a handler without files leaves the body unread', async () => {
+  it('a handler without files leaves the body unread', async () => {
     expect((await post(app, 'no form at all', '/unread')).json()).toEqual({ unread: true })
   })
 
-  it('Uploads: a request without a token is refused before the body is read', async () => {
+  it('a request without a token is refused before the body is read', async () => {
     expectError(await post(app, 'no form at all', '/secret'), 401, /^Unauthorized$/)
   })
 })

@@ -164,12 +164,12 @@ describe('handle', () => {
     ['text', { body: 'hello' }, { body: 'hello', files: [] }],
     ['a form', { body: new URLSearchParams({ a: 'x y' }) }, { body: { a: 'x y' }, files: [] }],
     ['an empty body', {}, { files: [] }],
-  ])('handle: %s is read', async (_, init, expected) => {
+  ])('%s is read', async (_, init, expected) => {
     const answer = await get('/echo', { method: 'POST', ...init })
     expect([answer.status, await answer.json()]).toEqual([200, expected])
   })
 
-  it('handle: multipart is read, and a streamed body', async () => {
+  it('multipart is read, and a streamed body', async () => {
     const form = new FormData()
     form.append('a', '1')
     form.append('photo', new File(['x'], 'x.png'))
@@ -181,7 +181,7 @@ describe('handle', () => {
     expect(await (await get('/echo', init)).json()).toEqual({ body: { a: 1 }, files: [] })
   })
 
-  it('handle: a streamed body over the limit is 413', async () => {
+  it('a streamed body over the limit is 413', async () => {
     const body = new Blob(['x'.repeat(2 ** 21)]).stream()
     const init = { method: 'POST', body, duplex: 'half' } as RequestInit
     const answer = await get('/echo', init)
@@ -196,7 +196,7 @@ describe('handle', () => {
     ['/taken', 409],
     ['/unknown', 404],
     ['/%ZZ', 400],
-  ])('handle: %s is %d, JSON, with the CORS headers', async (path, status) => {
+  ])('%s is %d, JSON, with the CORS headers', async (path, status) => {
     const answer = await get(path)
     expect(answer.status).toBe(status)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -204,11 +204,11 @@ describe('handle', () => {
     expect(answer.headers.get('connection')).toBeNull()
   })
 
-  it('handle: authentication applies too', async () => {
+  it('authentication applies too', async () => {
     expect((await get('/closed', { method: 'POST', body: '{' })).status).toBe(401)
   })
 
-  it('handle: responses without body, redirects, cookies and files are converted', async () => {
+  it('responses without body, redirects, cookies and files are converted', async () => {
     const nothing = await get('/nothing')
     expect([nothing.status, nothing.body]).toEqual([204, null])
     const away = await get('/away')
@@ -221,14 +221,14 @@ describe('handle', () => {
     expect([unchanged.status, unchanged.body]).toEqual([304, null])
   })
 
-  it('handle: request.url has path and query, and Host is the host of the URL', async () => {
+  it('request.url has path and query, and Host is the host of the URL', async () => {
     expect(await (await get('/url?a=%20b#part')).json()).toEqual({
       url: '/url?a=%20b',
       host: 'shop.example',
     })
   })
 
-  it('handle: a stream is delivered chunk by chunk', async () => {
+  it('a stream is delivered chunk by chunk', async () => {
     const reader = (await get('/stream')).body!.getReader()
     const text = async (): Promise<string> => Buffer.from((await reader.read()).value!).toString()
     expect(await text()).toBe('one')
@@ -242,7 +242,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: canceling the body closes the generator', async () => {
+  it('canceling the body closes the generator', async () => {
     const done = new Promise((resolve) => {
       notifyEnd = resolve
     })
@@ -253,7 +253,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: aborting while the handler runs rejects and aborts request.signal', async () => {
+  it('aborting while the handler runs rejects and aborts request.signal', async () => {
     const abort = new AbortController()
     const working = new Promise<void>((resolve) => {
       entered = resolve
@@ -270,7 +270,7 @@ describe('handle', () => {
     expect((await get('/items')).status).toBe(200)
   })
 
-  it('handle: aborting in the middle of a stream breaks off the body', async () => {
+  it('aborting in the middle of a stream breaks off the body', async () => {
     const abort = new AbortController()
     const answer = await get('/stream', { signal: abort.signal })
     const reader = answer.body!.getReader()
@@ -284,7 +284,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: an already aborted request rejects, and its handler does not run', async () => {
+  it('an already aborted request rejects, and its handler does not run', async () => {
     let ran = false
     entered = () => {
       ran = true
@@ -294,26 +294,26 @@ describe('handle', () => {
     expect(ran).toBe(false)
   })
 
-  it('handle: the function works without its application', async () => {
+  it('the function works without its application', async () => {
     const { handle } = app
     expect(await (await handle(new Request('http://x/items'))).json()).toEqual([1, 2])
   })
 })
 
 describe('currentRequest', () => {
-  it('currentRequest: it is set until the first await in every application', async () => {
+  it('it is set until the first await in every application', async () => {
     expect((await app.inject('/here')).json()).toEqual({ path: '/here' })
     expect(currentRequest()).toBeUndefined()
   })
 
-  it('currentRequest: a request inside a request does not change it', async () => {
+  it('a request inside a request does not change it', async () => {
     expect((await app.inject('/nested')).json()).toEqual({
       inner: { path: '/here' },
       after: '/nested',
     })
   })
 
-  it('currentRequest: it is set after an await if the application enables requestContext', async () => {
+  it('it is set after an await if the application enables requestContext', async () => {
     expect((await app.inject('/later')).json()).toEqual({ path: null })
     await using following = await bootstrap(WebModule, { ...quiet, requestContext: true })
     const paths = ['/later', '/here', '/later']
@@ -321,7 +321,7 @@ describe('currentRequest', () => {
     expect(answers.map((answer) => answer.json())).toEqual(paths.map((path) => ({ path })))
   })
 
-  it('currentRequest: it is set after an await if a module enables requestContext, also under another name', async () => {
+  it('it is set after an await if a module enables requestContext, also under another name', async () => {
     const now = currentRequest
     @Injectable()
     class Where {
