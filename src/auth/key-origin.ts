@@ -172,7 +172,7 @@ export function readKeyOrigin(
   return readFolder(resolve(keys?.folder ?? '.filigree'), refuse)
 }
 
-type Refuse = (message: string, remedy: string) => KeyOrigin
+type RefuseKeys = (message: string, remedy: string) => KeyOrigin
 
 /** A setting with its name for messages. */
 interface NamedText<T> {
@@ -203,7 +203,7 @@ function pick<T extends PublicText>(
 function readConfiguredKeys(
   privateText: NamedText<string> | undefined,
   publicText: NamedText<PublicText> | undefined,
-  refuse: Refuse,
+  refuse: RefuseKeys,
 ): KeyOrigin {
   const invalidNames: string[] = []
   const read = <T>(name: string, from: () => T): T | undefined => {
@@ -259,7 +259,7 @@ function checkText(value: unknown): string {
   throw new KeyError('is not text')
 }
 
-function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
+function readAddress(jwks: unknown, refuse: RefuseKeys): KeyOrigin {
   const url = typeof jwks === 'string' && URL.canParse(jwks) ? new URL(jwks) : undefined
   if (url?.protocol === 'https:' || url?.protocol === 'http:')
     return { from: 'jwks', url: url.href }
@@ -269,7 +269,7 @@ function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
   )
 }
 
-function readFolder(folder: string, refuse: Refuse): KeyOrigin {
+function readFolder(folder: string, refuse: RefuseKeys): KeyOrigin {
   const file = join(folder, pairFile)
   try {
     if (existsSync(file)) readPrivateKey(file)
