@@ -88,36 +88,36 @@ export class Pipeline {
   }
 
   #waitForStep(pending: Promise<void>, request: ServerRequest, run: RouteRun, next: number): void {
-    const waiting = this.#startTime(request, run)
+    const waiting = this.#startLimit(request, run)
     pending.then(
       () => {
-        this.#endTime(run, waiting)
+        this.#endLimit(run, waiting)
         if (request.answered || request.outgoing.destroyed) this.#abandon(request, run)
         else if (run.isOpen) runInRequest(request, this.#run, run, next)
       },
       (error: unknown) => {
-        this.#endTime(run, waiting)
+        this.#endLimit(run, waiting)
         this.#failStep(request, run, error)
       },
     )
   }
 
   #waitForHandler(result: PromiseLike<unknown>, request: ServerRequest, run: RouteRun): void {
-    const waiting = this.#startTime(request, run)
+    const waiting = this.#startLimit(request, run)
     result.then(
       (value) => {
-        this.#endTime(run, waiting)
+        this.#endLimit(run, waiting)
         this.#finish(request, run, value)
       },
       (error: unknown) => {
-        this.#endTime(run, waiting)
+        this.#endLimit(run, waiting)
         this.#failStep(request, run, error)
       },
     )
   }
 
   /** Limits the time of a promise. Interceptors share one limit with everything inside them, except the body. */
-  #startTime(request: ServerRequest, run: RouteRun): Waiting<RouteRun> | undefined {
+  #startLimit(request: ServerRequest, run: RouteRun): Waiting<RouteRun> | undefined {
     const { route, interception } = run
     const bodyTime = request.receivedBody?.timeLimit
     if (interception === undefined)
@@ -126,7 +126,7 @@ export class Pipeline {
     return undefined
   }
 
-  #endTime(run: RouteRun, waiting: Waiting<RouteRun> | undefined): void {
+  #endLimit(run: RouteRun, waiting: Waiting<RouteRun> | undefined): void {
     if (waiting !== undefined) this.#deadlines.done(waiting)
     else run.interception?.bodyArrived()
   }
@@ -189,14 +189,14 @@ export class Pipeline {
       for (let index = from; index < after.length; index++) {
         const pending = after[index]?.(request)
         if (pending === undefined) continue
-        const waiting = this.#startTime(request, run)
+        const waiting = this.#startLimit(request, run)
         pending.then(
           () => {
-            this.#endTime(run, waiting)
+            this.#endLimit(run, waiting)
             this.#runAfter(request, run, done, index + 1)
           },
           (error: unknown) => {
-            this.#endTime(run, waiting)
+            this.#endLimit(run, waiting)
             this.#respondFailure(request, run, error)
           },
         )
