@@ -2,7 +2,7 @@
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition, Relation, Table } from '../../records/model/table.js'
-import { rememberDerived } from '../../records/filters/order.js'
+import { rememberDerived } from '../../records/filters/cursors.js'
 import { isOneOf, allOf, equals, derivedColumnsOf } from '../../sql/table.js'
 import { byKey } from '../../sql/order.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'

@@ -48,9 +48,8 @@ import {
   countsOption,
   listRows,
   showRows,
-  aggregateRows,
-  readAggregateQuery,
 } from './crud-responses.js'
+import { aggregateRows, readAggregateQuery } from './crud-aggregates.js'
 import { readCrudCounts, readCrudQuery, readRowShape } from './crud-query.js'
 import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
