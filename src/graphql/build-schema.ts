@@ -17,7 +17,7 @@ import type {
   GraphQLDirective,
 } from 'graphql'
 import {
-  type FieldDeclaration,
+  type GraphqlField,
   type TypeDeclaration,
   type GeneratedPart,
   type ArgumentDeclaration,
@@ -39,7 +39,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { attributeWriteError } from '../errors/field-errors.js'
 import type { Class } from '../metadata/class.js'
 import type { FieldCosts } from './measure.js'
-import { graphqlLibrary, type Library } from './library.js'
+import { graphqlLibrary, type GraphqlLibrary } from './library.js'
 import type { Planner } from './planner-contract.js'
 
 /**
@@ -72,7 +72,7 @@ function notationsOf(type: TypeDeclaration): string[] {
   return Object.values(type.fields).flatMap(ofField)
 }
 
-function ofField(field: string | Pick<FieldDeclaration, 'type' | 'args'>): string[] {
+function ofField(field: string | Pick<GraphqlField, 'type' | 'args'>): string[] {
   if (typeof field === 'string') return [field]
   return [field.type, ...Object.values(field.args ?? {}).flatMap(ofField)]
 }
@@ -80,11 +80,11 @@ function ofField(field: string | Pick<FieldDeclaration, 'type' | 'args'>): strin
 /** All declarations of one schema. */
 export interface SchemaParts {
   readonly types: Map<string, TypeDeclaration>
-  readonly queries: Map<string, FieldDeclaration>
-  readonly mutations: Map<string, FieldDeclaration>
-  readonly subscriptions: Map<string, FieldDeclaration>
+  readonly queries: Map<string, GraphqlField>
+  readonly mutations: Map<string, GraphqlField>
+  readonly subscriptions: Map<string, GraphqlField>
   /** Fields of `schema.addField`, by type and field name. */
-  readonly added: Map<string, Map<string, FieldDeclaration>>
+  readonly added: Map<string, Map<string, GraphqlField>>
   readonly classes: Set<Class>
 }
 
@@ -168,7 +168,7 @@ function merge(
 class SchemaBuilder {
   readonly #parts: SchemaParts
   readonly #problems: Problems
-  readonly #library: Library = graphqlLibrary()
+  readonly #library: GraphqlLibrary = graphqlLibrary()
   readonly #named = new Map<string, GraphQLNamedType>()
 
   constructor(parts: SchemaParts, problems: Problems) {
@@ -212,7 +212,7 @@ class SchemaBuilder {
     this.#report('UNKNOWN_TYPE', `GraphQL addField: there is no object type "${type}".`, hint)
   }
 
-  #toRoot(name: string, fields: ReadonlyMap<string, FieldDeclaration>): GraphQLObjectType {
+  #toRoot(name: string, fields: ReadonlyMap<string, GraphqlField>): GraphQLObjectType {
     return new this.#library.GraphQLObjectType({
       name,
       description: rootDescriptions[name],
@@ -264,7 +264,7 @@ class SchemaBuilder {
 
   #toFields(
     owner: string,
-    fields: ReadonlyMap<string, string | FieldDeclaration>,
+    fields: ReadonlyMap<string, string | GraphqlField>,
   ): GraphQLFieldConfigMap<unknown, unknown> {
     const configs: GraphQLFieldConfigMap<unknown, unknown> = {}
     for (const [name, declared] of fields) {
@@ -276,7 +276,7 @@ class SchemaBuilder {
     return configs
   }
 
-  #toField(where: string, field: FieldDeclaration): GraphQLFieldConfig<unknown, unknown> {
+  #toField(where: string, field: GraphqlField): GraphQLFieldConfig<unknown, unknown> {
     // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract they need no `this`
     const { resolve, subscribe, access, extensions } = field
     const description = field.description ?? describeOutput(field.type)
@@ -355,7 +355,7 @@ class SchemaBuilder {
  * Wraps the resolver of a hand-written mutation: a validation error about a value that the client did not send becomes
  * an internal error, because the resolver itself wrote that value.
  */
-function attributingErrors(where: string, field: FieldDeclaration): FieldDeclaration {
+function attributingErrors(where: string, field: GraphqlField): GraphqlField {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract it needs no `this`
   const { resolve } = field
   if (resolve === undefined) return field

@@ -71,23 +71,23 @@ export interface GenerateContext {
    * Fields of `schema.addField`, by type and field name. The generator avoids names that collide, and returns the
    * fields of records as `added`.
    */
-  readonly added: ReadonlyMap<string, ReadonlyMap<string, FieldDeclaration>>
+  readonly added: ReadonlyMap<string, ReadonlyMap<string, GraphqlField>>
 }
 
 /** The declarations generated from records. They may refer to hand-written types. */
 export interface GeneratedPart {
   /** Objects, inputs and enums by name: `Product`, `ProductInput`, `ProductWhere`, `Color`. */
   readonly types: ReadonlyMap<string, TypeDeclaration>
-  readonly queries: ReadonlyMap<string, FieldDeclaration>
-  readonly mutations: ReadonlyMap<string, FieldDeclaration>
-  readonly subscriptions: ReadonlyMap<string, FieldDeclaration>
+  readonly queries: ReadonlyMap<string, GraphqlField>
+  readonly mutations: ReadonlyMap<string, GraphqlField>
+  readonly subscriptions: ReadonlyMap<string, GraphqlField>
   /**
    * Creates the planner, which compiles root fields to SQL statements. Called once with the built schema, whose fields
    * have the `extensions` of their declarations. Without it, every field is resolved by its resolver.
    */
   readonly createPlanner?: (schema: GraphQLSchema) => Planner
   /** The fields of `schema.addField` for types of records, by type and field name, with access checks. */
-  readonly added?: ReadonlyMap<string, Map<string, FieldDeclaration>>
+  readonly added?: ReadonlyMap<string, Map<string, GraphqlField>>
   /** Names of fields and relations with `@Secured`. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string>
   /** The database costs of generated fields. */
@@ -101,7 +101,7 @@ export type GenerateRecords = (classes: readonly Class[], context: GenerateConte
 export const interceptorsExtension = 'filigreeInterceptors'
 
 /** Values of a field's arguments, with variables replaced and defaults applied. */
-export type Arguments = Readonly<Record<string, unknown>>
+export type FieldArguments = Readonly<Record<string, unknown>>
 
 /** An argument of a field, or a field of an input type. */
 export interface ArgumentDeclaration {
@@ -126,7 +126,7 @@ export const argumentNames: Readonly<Record<keyof ArgumentDeclaration, true>> = 
 }
 
 /** A field of an object type; queries, mutations and subscriptions are such fields too. */
-export interface FieldDeclaration {
+export interface GraphqlField {
   /** `Quote`, `[Quote!]!`. */
   readonly type: string
   /** Arguments by name. A string is the type. */
@@ -141,12 +141,17 @@ export interface FieldDeclaration {
    * @param root the parent value; undefined for root fields
    * @param context the context of `execute`; the endpoint passes a `RequestContext` (`caller.ts`)
    */
-  resolve?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
+  resolve?(root: unknown, args: FieldArguments, context: unknown, info: GraphQLResolveInfo): unknown
   /**
    * Subscriptions only. Returns an async iterable of events, which `resolve` gets as root. Without `resolve` an event
    * is an object with the field's name as its key.
    */
-  subscribe?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
+  subscribe?(
+    root: unknown,
+    args: FieldArguments,
+    context: unknown,
+    info: GraphQLResolveInfo,
+  ): unknown
   /** Root fields only: who may call it. Default: queries are open, mutations require a token. */
   readonly access?: AccessRule
   /** Become the `extensions` of the built field. Keys that begin with `filigree` are reserved for the framework. */
@@ -154,7 +159,7 @@ export interface FieldDeclaration {
 }
 
 /** Fields of an object type by name. A string is the type. */
-export type FieldDeclarations = Readonly<Record<string, string | FieldDeclaration>>
+export type FieldDeclarations = Readonly<Record<string, string | GraphqlField>>
 
 /** A named type. */
 export type TypeDeclaration =

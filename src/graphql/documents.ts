@@ -87,14 +87,14 @@ export function readDocuments(
   }
 }
 
-type Source = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
+type DocumentSource = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
 
 /** JavaScript programs may omit `from`. */
-function toSource(option: DocumentsOption): Partial<Source> {
+function toSource(option: DocumentsOption): Partial<DocumentSource> {
   return isSource(option) ? option : { from: option }
 }
 
-function isSource(option: DocumentsOption): option is Source {
+function isSource(option: DocumentsOption): option is DocumentSource {
   return typeof option === 'object' && isSourceLike(option)
 }
 

@@ -27,11 +27,11 @@ import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
 import { readLive, LiveQueryRefused, openLive, type LiveOperation } from './live-query.js'
-import { type Operation, Refusal } from './operations.js'
+import { type Operation, RefusedDocument } from './operations.js'
 import { fieldsOf, isDebugged } from '../core/log.js'
 
 /** The state of one request. graphql-http passes it on as its context. */
-interface Exchange {
+interface EndpointCall {
   readonly request: ServerRequest
   readonly media: AcceptedMedia
   readonly body: unknown
@@ -57,7 +57,7 @@ export type RunRequest = (
 /** Adds a fresh token to the response of an operation that requires a token. */
 export type Rotate = (request: ServerRequest, response: Reply) => MaybePromise<Reply>
 
-type RequestHandler = Handler<ServerRequest, Exchange>
+type RequestHandler = Handler<ServerRequest, EndpointCall>
 
 /** @param access the access rules of root fields without their own */
 export function createEndpoint(
@@ -68,7 +68,14 @@ export function createEndpoint(
   let handler: RequestHandler | undefined
   return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)
-    const exchange: Exchange = { request, media, body, reply: undefined, secured: false, refusal }
+    const exchange: EndpointCall = {
+      request,
+      media,
+      body,
+      reply: undefined,
+      secured: false,
+      refusal,
+    }
     // Nothing needs to be negotiated, and graphql-http would only add promises.
     if (request.method === 'POST' && media.result !== undefined) {
       const response = runPost(graphql, access, exchange)
@@ -82,7 +89,11 @@ export function createEndpoint(
   }
 }
 
-function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): MaybePromise<Reply> {
+function runPost(
+  graphql: GraphQL,
+  access: DefaultAccess,
+  exchange: EndpointCall,
+): MaybePromise<Reply> {
   let parts: RequestParts
   try {
     parts = readRequestParts(exchange.body, graphql.documents())
@@ -94,7 +105,7 @@ function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): M
 }
 
 /** Runs a request through graphql-http: GET requests, and clients that do not accept JSON. */
-async function negotiate(handler: RequestHandler, exchange: Exchange): Promise<Reply> {
+async function negotiate(handler: RequestHandler, exchange: EndpointCall): Promise<Reply> {
   const { request, media } = exchange
   const [, { status, headers }] = await handler({
     method: request.method === 'HEAD' ? 'GET' : request.method,
@@ -122,7 +133,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
   const { createHandler } = createRequire(import.meta.url)(
     'graphql-http',
   ) as typeof import('graphql-http')
-  return createHandler<ServerRequest, Exchange>({
+  return createHandler<ServerRequest, EndpointCall>({
     parseRequestParams: ({ context: exchange }) => {
       try {
         return toRequestParams(readRequestParts(exchange.body, graphql.documents()))
@@ -145,7 +156,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
 }
 
 /** An unknown hash is an ordinary GraphQL result, after which the client sends the document. */
-function replyToMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError): Reply {
+function replyToMalformed(graphql: GraphQL, exchange: EndpointCall, error: HttpError): Reply {
   const { code, message } = error
   if (code !== graphqlCodes.unknownHash) return malformedReply(error)
   const { GraphQLError } = graphqlLibrary()
@@ -167,12 +178,13 @@ export function malformedReply({ status, message, code, headers = {} }: HttpErro
 function runOperation(
   graphql: GraphQL,
   access: DefaultAccess,
-  exchange: Exchange,
+  exchange: EndpointCall,
   { query, variables, operationName }: RequestParts,
 ): MaybePromise<Reply> {
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)
-  if (operation instanceof Refusal) return write(graphql, exchange, notRun(operation.errors))
+  if (operation instanceof RefusedDocument)
+    return write(graphql, exchange, notRun(operation.errors))
   const { kind } = operation
   const { request } = exchange
   const isGet = request.method !== 'POST'
@@ -203,7 +215,7 @@ function runOperation(
 /** An error of the first run gets the response of an ordinary query. */
 async function openLiveQuery(
   graphql: GraphQL,
-  exchange: Exchange,
+  exchange: EndpointCall,
   liveOperation: LiveOperation,
 ): Promise<Reply> {
   const { request } = exchange
@@ -223,7 +235,7 @@ async function openLiveQuery(
 
 function writeRun(
   graphql: GraphQL,
-  exchange: Exchange,
+  exchange: EndpointCall,
   outcome: Outcome,
   operation: Operation,
 ): Reply {
@@ -240,7 +252,7 @@ function writeRun(
 /** @param cacheable the query of a GET request, whose response may be cached */
 function write(
   graphql: GraphQL,
-  exchange: Exchange,
+  exchange: EndpointCall,
   outcome: Outcome,
   cacheable?: Operation,
 ): Reply {
@@ -259,7 +271,11 @@ function write(
 }
 
 /** With errors, the log lines name the request. */
-function entryOptions(graphql: GraphQL, { request }: Exchange, { errors }: Outcome): EntryOptions {
+function entryOptions(
+  graphql: GraphQL,
+  { request }: EndpointCall,
+  { errors }: Outcome,
+): EntryOptions {
   const options = graphql.entryOptions
   return errors === undefined ? options : { ...options, request }
 }
@@ -275,7 +291,7 @@ function textReply(text: string, status: number, type: string): Reply {
 /** 503 as in REST: the client may repeat the request later. */
 function outageReply(
   graphql: GraphQL,
-  exchange: Exchange,
+  exchange: EndpointCall,
   outcome: Outcome,
   { status, message, headers = {} }: HttpError,
 ): Reply {
@@ -288,7 +304,7 @@ function outageReply(
 }
 
 /** The 401 or 403 of an operation. The pipeline cannot send it, because only the body names the operation. */
-function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply {
+function refusal(graphql: GraphQL, exchange: EndpointCall, outcome: Outcome): Reply {
   const { media, request } = exchange
   const isAnonymous = outcome.refused === 'unauthenticated'
   const error = isAnonymous ? 'Unauthorized' : 'Forbidden'
@@ -314,7 +330,7 @@ function logRefusal(
   log.debug({ ...fieldsOf(request), requestId, method, path, status, reason }, 'request refused')
 }
 
-function mutationByGet(graphql: GraphQL, { request }: Exchange): Reply {
+function mutationByGet(graphql: GraphQL, { request }: EndpointCall): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
   logRefusal(graphql, request, 405, message)
   const response = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
@@ -330,7 +346,7 @@ function noStream(): GraphQLError {
 }
 
 interface Cacheable {
-  readonly exchange: Exchange
+  readonly exchange: EndpointCall
   readonly outcome: Outcome
   readonly maxAge: number
 }

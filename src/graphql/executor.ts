@@ -25,7 +25,7 @@ import { graphqlLibrary } from './library.js'
 import type { FieldGroups } from './collect-fields.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
-import { type Operation, excessCost, Operations, Refusal } from './operations.js'
+import { type Operation, excessCost, Operations, RefusedDocument } from './operations.js'
 import { resolveKey, type RunInput, runRoots } from './run-roots.js'
 
 /** The access rules of root fields that have no rule of their own. */
@@ -101,7 +101,7 @@ export class Executor {
     this.#operations = new Operations({ ...built, limits, cacheBytes, insteadOfIntrospection })
   }
 
-  find(text: string, name: string | null | undefined): Operation | Refusal {
+  find(text: string, name: string | null | undefined): Operation | RefusedDocument {
     return this.#operations.find(text, name)
   }
 

@@ -5,7 +5,7 @@
 
 import type {
   ArgumentDeclaration,
-  FieldDeclaration,
+  GraphqlField,
   TypeDeclaration,
   GenerateContext,
   GenerateRecords,
@@ -32,7 +32,7 @@ import {
 import { changeEvent, declareChange, declareSubscription } from './records/subscriptions.js'
 import { declareNode, declareNodeQueries, nodeName } from './records/declare-node.js'
 import { declareManyMutations, declareManyTypes } from './records/declare-many.js'
-import { declareInput, declareObject, guardAddedField } from './records/declare-types.js'
+import { declareInput, declareObject, protectAddedField } from './records/declare-types.js'
 import { createFieldCosts } from './records/create-field-costs.js'
 import { readModels, type Models } from './records/read-models.js'
 import type { RecordServices } from './records/resolve-records.js'
@@ -93,7 +93,7 @@ const roots: Readonly<
   delete: ({ name }) => `Deletes a ${name}. Returns false if it does not exist.`,
 }
 
-function describeRoots(fields: Map<string, FieldDeclaration>): void {
+function describeRoots(fields: Map<string, GraphqlField>): void {
   for (const [name, field] of fields) fields.set(name, withDescription(field, undefined))
 }
 
@@ -110,7 +110,7 @@ function describeTypes(types: Map<string, TypeDeclaration>): void {
   }
 }
 
-function withDescription(field: FieldDeclaration, fallback: string | undefined): FieldDeclaration {
+function withDescription(field: GraphqlField, fallback: string | undefined): GraphqlField {
   const generated = generatedOf(field)
   const generatedDescription =
     generated !== undefined && 'model' in generated
@@ -159,9 +159,9 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     { hasGlobalIds: context.relay, only, added: context.added },
   )
   const types = new Names<TypeDeclaration>('type', problems)
-  const queries = new Names<FieldDeclaration>('query', problems)
-  const mutations = new Names<FieldDeclaration>('mutation', problems)
-  const subscriptions = new Names<FieldDeclaration>('subscription', problems)
+  const queries = new Names<GraphqlField>('query', problems)
+  const mutations = new Names<GraphqlField>('mutation', problems)
+  const subscriptions = new Names<GraphqlField>('subscription', problems)
   declareTypes(models, services, types)
   if (context.relay) {
     const byName = new Map(models.records.map((model) => [model.name, model]))
@@ -196,19 +196,19 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     subscriptions: subscriptions.all,
     createPlanner: (schema) => createPlanner(services, schema),
     fieldCosts: createFieldCosts(services),
-    added: guardAddedFields(models.records, context),
+    added: protectAddedFields(models.records, context),
     securedNames: new Set(models.records.flatMap(securedNames)),
   }
 }
 
-function guardAddedFields(
+function protectAddedFields(
   models: readonly RecordModel[],
   { added, problems }: GenerateContext,
-): Map<string, Map<string, FieldDeclaration>> {
+): Map<string, Map<string, GraphqlField>> {
   return new Map(
     models.map(({ name: type, table }) => {
       const fields = [...(added.get(type) ?? [])].map(
-        ([name, field]) => [name, guardAddedField(table, name, field, problems)] as const,
+        ([name, field]) => [name, protectAddedField(table, name, field, problems)] as const,
       )
       return [type, new Map(fields)]
     }),

@@ -14,7 +14,7 @@ import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
-import { Refusal } from './operations.js'
+import { RefusedDocument } from './operations.js'
 import { readRequestParts } from './request-parts.js'
 import { pageFolder, pageFile } from '../http/page-files.js'
 
@@ -55,7 +55,7 @@ export function graphqlEndpoints(
     after(recognise(request, options.gate), (refusal) => endpoint(request, body, refusal))
   const readPost = (request: ServerRequest): Promise<void> | undefined => {
     options.gate.refuseForeignWrite(request)
-    refuseOtherTypes(request)
+    checkContentType(request)
     return readBody(request)?.catch((error: unknown) => {
       // A body that is not JSON gets a GraphQL response. Bodies that are too long or too slow get the usual errors.
       if (!(error instanceof HttpError) || error.status !== 400) throw error
@@ -117,7 +117,7 @@ function recognise(request: ServerRequest, gate: Gate): MaybePromise<HttpError |
 }
 
 /** Accepts only JSON, because browsers send forms and plain text to other origins without a preflight request. */
-function refuseOtherTypes({ incoming }: ServerRequest): void {
+function checkContentType({ incoming }: ServerRequest): void {
   const contentType = incoming.headers['content-type'] ?? ''
   if (contentType === 'application/json') return
   const type = readMediaType(contentType)
@@ -155,7 +155,7 @@ export function isSubscription(graphql: GraphQL, body: unknown): boolean {
   try {
     const { query, operationName } = readRequestParts(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
-    if (operation instanceof Refusal) return false
+    if (operation instanceof RefusedDocument) return false
     const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true
     return isLive || operation.kind === 'subscription'
   } catch (error) {

@@ -34,7 +34,7 @@ import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
 import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
-import { type Operation, Refusal } from './operations.js'
+import { type Operation, RefusedDocument } from './operations.js'
 import type { PlanningFailure } from './planner-contract.js'
 import { generateRecords } from './generate-records.js'
 import { Schema, type BuildSchema } from './schema.js'
@@ -194,7 +194,7 @@ export class GraphQL {
     const executor = this.executor()
     const operation = executor.find(query, operationName)
     const options = this.entryOptionsOf(context)
-    if (operation instanceof Refusal) return toResult(notRun(operation.errors), options)
+    if (operation instanceof RefusedDocument) return toResult(notRun(operation.errors), options)
     const opened = await executor.subscribe(
       operation,
       variables ?? {},
@@ -394,7 +394,7 @@ export class GraphQL {
     variables: Readonly<Record<string, unknown>>,
     context: unknown,
   ): MaybePromise<Outcome> {
-    if (operation instanceof Refusal) return notRun(operation.errors)
+    if (operation instanceof RefusedDocument) return notRun(operation.errors)
     if (operation.kind === 'subscription') {
       const { GraphQLError } = graphqlLibrary()
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])

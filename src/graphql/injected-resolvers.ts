@@ -5,12 +5,12 @@
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import { constructorOf, isClass, type Class } from '../metadata/class.js'
-import type { Arguments } from './declarations.js'
+import type { FieldArguments } from './declarations.js'
 
 /** The resolver that the schema calls. */
 export type Resolve = (
   root: unknown,
-  args: Arguments,
+  args: FieldArguments,
   context: unknown,
   info: GraphQLResolveInfo,
 ) => unknown
@@ -25,7 +25,7 @@ export type ResolverClass = new (...dependencies: never[]) => { resolve: Resolve
 export type ResolveWith = {
   // Each resolver has its own types of providers.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  resolve(root: unknown, args: Arguments, context: unknown, ...more: any[]): unknown
+  resolve(root: unknown, args: FieldArguments, context: unknown, ...more: any[]): unknown
 }['resolve']
 
 /** The provider of a resolver in the application's container. */

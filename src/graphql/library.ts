@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import type * as graphql from 'graphql'
 
 /** The exports of the package `graphql`: the same functions and classes that applications import. */
-export type Library = typeof graphql
+export type GraphqlLibrary = typeof graphql
 
-let library: Library | undefined
+let library: GraphqlLibrary | undefined
 
 /** Loaded synchronously: in Node the package is CommonJS, so the process has a single `GraphQLError`. */
-export function graphqlLibrary(): Library {
-  library ??= createRequire(import.meta.url)('graphql') as Library
+export function graphqlLibrary(): GraphqlLibrary {
+  library ??= createRequire(import.meta.url)('graphql') as GraphqlLibrary
   return library
 }

@@ -92,7 +92,7 @@ const maxIntrospectionCosts = new WeakMap<GraphQLSchema, number>()
 
 /** The error of an operation with too much introspection. */
 export function excessIntrospection(
-  { introspection }: Measure,
+  { introspection }: OperationSize,
   schema: GraphQLSchema,
 ): GraphQLError | undefined {
   if (introspection === 0) return undefined
@@ -129,7 +129,7 @@ function measureToolQuery(schema: GraphQLSchema): number {
   return measureOperation({ schema, operation, fragments }).introspection
 }
 
-export interface Measure {
+export interface OperationSize {
   /** Levels of nested selection sets. Introspection counts as one level, because it has its own limit. */
   readonly depth: number
   readonly aliases: number
@@ -154,7 +154,7 @@ export interface MeasureInput {
   readonly costs?: FieldCosts | undefined
 }
 
-const zero: Measure = Object.freeze({
+const zero: OperationSize = Object.freeze({
   depth: 0,
   aliases: 0,
   rootFields: 0,
@@ -166,7 +166,7 @@ const zero: Measure = Object.freeze({
 const defaultListLimit = 10
 
 /** Also accepts invalid documents: an unknown field counts as a plain field, and cyclic fragments count once. */
-export function measureOperation(input: MeasureInput): Measure {
+export function measureOperation(input: MeasureInput): OperationSize {
   const { schema, operation } = input
   const root = schema.getRootType(operation.operation) ?? undefined
   return new Measurer(input).measureSet(operation.selectionSet, root)
@@ -174,20 +174,20 @@ export function measureOperation(input: MeasureInput): Measure {
 
 class Measurer {
   readonly #input: MeasureInput
-  readonly #measuredFragments = new Map<string, Measure>()
+  readonly #measuredFragments = new Map<string, OperationSize>()
 
   constructor(input: MeasureInput) {
     this.#input = input
   }
 
-  measureSet(set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure {
+  measureSet(set: SelectionSetNode, parent: GraphQLNamedType | undefined): OperationSize {
     let sum = zero
     for (const selection of set.selections)
       sum = add(sum, this.#measureSelection(selection, parent))
     return sum
   }
 
-  #measureSelection(selection: SelectionNode, parent: GraphQLNamedType | undefined): Measure {
+  #measureSelection(selection: SelectionNode, parent: GraphQLNamedType | undefined): OperationSize {
     const { Kind } = graphqlLibrary()
     if (selection.kind === Kind.FIELD) return this.#measureField(selection, parent)
     if (selection.kind === Kind.FRAGMENT_SPREAD) return this.#measureFragment(selection.name.value)
@@ -196,7 +196,7 @@ class Measurer {
     return this.measureSet(selectionSet, typeCondition === undefined ? parent : type)
   }
 
-  #measureFragment(name: string): Measure {
+  #measureFragment(name: string): OperationSize {
     const { schema, fragments } = this.#input
     const measured = this.#measuredFragments.get(name)
     if (measured !== undefined) return measured
@@ -210,11 +210,11 @@ class Measurer {
     return measure
   }
 
-  #measureField(node: FieldNode, parent: GraphQLNamedType | undefined): Measure {
+  #measureField(node: FieldNode, parent: GraphQLNamedType | undefined): OperationSize {
     const { schema, variables, costs } = this.#input
     const field = fieldOf(parent, node.name.value)
     const databaseCost = field && costs?.costOf(field, plainArguments(node, variables))
-    const leaf: Measure = {
+    const leaf: OperationSize = {
       depth: 1,
       aliases: node.alias === undefined || node.alias.value === node.name.value ? 0 : 1,
       rootFields: 1,
@@ -254,7 +254,7 @@ class Measurer {
   }
 }
 
-function add(a: Measure, b: Measure): Measure {
+function add(a: OperationSize, b: OperationSize): OperationSize {
   return {
     depth: Math.max(a.depth, b.depth),
     aliases: a.aliases + b.aliases,

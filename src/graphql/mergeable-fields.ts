@@ -73,9 +73,9 @@ interface Conflict {
   readonly nodes: readonly FieldNode[]
 }
 
-type SelectedFields = readonly [SelectedField, ...SelectedField[]]
+type MergedFields = readonly [SelectedField, ...SelectedField[]]
 /** Compares a field with the first one of the same response key. @returns the reason of a conflict */
-type Comparison = (first: SelectedField, other: SelectedField) => string | undefined
+type FieldComparison = (first: SelectedField, other: SelectedField) => string | undefined
 
 /**
  * Merges the selection sets of each response key level by level, and compares each field with the first one of its key:
@@ -105,8 +105,8 @@ class FieldMerger {
    */
   #compare(
     sets: readonly TypedSet[],
-    split: (fields: SelectedFields) => readonly SelectedFields[],
-    comparison: Comparison,
+    split: (fields: MergedFields) => readonly MergedFields[],
+    comparison: FieldComparison,
     checked: Set<string>,
   ): Conflict | undefined {
     if (sets.length === 0) return undefined
@@ -128,7 +128,7 @@ class FieldMerger {
   }
 
   /** The fields by response key, with fragments expanded. Each fragment is expanded once. */
-  #collect(sets: readonly TypedSet[]): ReadonlyMap<string, SelectedFields> {
+  #collect(sets: readonly TypedSet[]): ReadonlyMap<string, MergedFields> {
     const { Kind } = graphqlLibrary()
     const schema = this.#context.getSchema()
     const fields = new Map<string, [SelectedField, ...SelectedField[]]>()
@@ -168,7 +168,7 @@ class FieldMerger {
     return number
   }
 
-  readonly #differentField: Comparison = (first, other) => {
+  readonly #differentField: FieldComparison = (first, other) => {
     const [name, otherName] = [first.node.name.value, other.node.name.value]
     if (name !== otherName) return `"${name}" and "${otherName}" are different fields`
     return this.#argumentsOf(first.node) === this.#argumentsOf(other.node)
@@ -200,7 +200,7 @@ function textOf(value: ValueNode): string {
 }
 
 /** The selection sets of the fields, each once. */
-function innerSets(fields: SelectedFields): TypedSet[] {
+function innerSets(fields: MergedFields): TypedSet[] {
   const { getNamedType } = graphqlLibrary()
   const sets = new Map<SelectionSetNode, TypedSet>()
   for (const { node, type } of fields) {
@@ -210,12 +210,12 @@ function innerSets(fields: SelectedFields): TypedSet[] {
   return [...sets.values()]
 }
 
-function toOnePart(fields: SelectedFields): readonly SelectedFields[] {
+function toOnePart(fields: MergedFields): readonly MergedFields[] {
   return [fields]
 }
 
 /** The fields that one object may have: those of each object type, with those of interfaces and unknown types. */
-function splitByObject(fields: SelectedFields): readonly SelectedFields[] {
+function splitByObject(fields: MergedFields): readonly MergedFields[] {
   const { isObjectType } = graphqlLibrary()
   const parents = new Set(fields.map(({ parent }) => parent).filter(isObjectType))
   if (parents.size <= 1) return [fields]
@@ -227,7 +227,7 @@ function splitByObject(fields: SelectedFields): readonly SelectedFields[] {
   })
 }
 
-const differentShape: Comparison = (first, other) =>
+const differentShape: FieldComparison = (first, other) =>
   first.type !== undefined && other.type !== undefined && haveConflict(first.type, other.type)
     ? `they return conflicting types "${String(first.type)}" and "${String(other.type)}"`
     : undefined

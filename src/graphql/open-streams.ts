@@ -4,7 +4,7 @@
  */
 
 import { after } from '../core/maybe-promise.js'
-import type { FieldDeclaration } from './declarations.js'
+import type { GraphqlField } from './declarations.js'
 
 /**
  * Shares the event loop fairly: work that could all continue at the same time continues in slices, with other work in
@@ -165,7 +165,7 @@ export class OpenStreams {
  */
 export const subscriberSlots = new EventLoopSlots(8)
 
-type Subscribe = NonNullable<FieldDeclaration['subscribe']>
+type Subscribe = NonNullable<GraphqlField['subscribe']>
 
 /** Wraps `subscribe` so that each event waits for a slot. */
 export function sliceEvents(subscribe: Subscribe): Subscribe {

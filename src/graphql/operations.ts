@@ -17,7 +17,12 @@ import type {
 import { graphqlLibrary } from './library.js'
 import { clip } from '../core/text.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
-import { type FieldCosts, excessIntrospection, measureOperation, type Measure } from './measure.js'
+import {
+  type FieldCosts,
+  excessIntrospection,
+  measureOperation,
+  type OperationSize,
+} from './measure.js'
 import { type GraphqlLimits, overLimit, readDocument } from './limits.js'
 import { mergeableFieldsRule } from './mergeable-fields.js'
 import { type Planner, type RootPlan, unplannable, type Unplannable } from './planner-contract.js'
@@ -44,7 +49,7 @@ interface OperationParts {
 }
 
 /** The cost of an operation without the values of variables. */
-interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'usesDatabase'> {
+interface MeasuredOperation extends Pick<OperationSize, 'cost' | 'varies' | 'usesDatabase'> {
   /** The version of the table sizes that it was measured with. */
   readonly version: number
 }
@@ -204,7 +209,7 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
 }
 
 /** Refuses `__schema` and `__type`, whose errors end with the advice. `__typename` names only types of selected fields. */
-function refuseIntrospection(advice: string): ValidationRule {
+function introspectionRule(advice: string): ValidationRule {
   const { GraphQLError } = graphqlLibrary()
   return (context) => ({
     Field(node) {
@@ -239,7 +244,7 @@ export interface OperationsOptions {
 }
 
 /** The errors of a document that does not run. Each error has a code. */
-export class Refusal {
+export class RefusedDocument {
   readonly errors: readonly GraphQLError[]
 
   constructor(errors: readonly GraphQLError[]) {
@@ -267,15 +272,15 @@ export class Operations {
     this.#options = options
     const { insteadOfIntrospection: advice } = options
     this.#rules =
-      advice === undefined ? validationRules() : [...validationRules(), refuseIntrospection(advice)]
+      advice === undefined ? validationRules() : [...validationRules(), introspectionRule(advice)]
   }
 
   /** @param name required if the document has several operations */
-  find(text: string, name: string | null | undefined): Operation | Refusal {
+  find(text: string, name: string | null | undefined): Operation | RefusedDocument {
     const cached = this.#cachedDocuments.get(text)
     if (cached === undefined) {
       const document = this.#read(text)
-      return document instanceof Refusal ? document : pick(document, name)
+      return document instanceof RefusedDocument ? document : pick(document, name)
     }
     if (this.#cachedDocuments.size > 1) {
       this.#cachedDocuments.delete(text)
@@ -284,9 +289,9 @@ export class Operations {
     return pick(cached, name)
   }
 
-  #read(text: string): CachedDocument | Refusal {
-    const document = this.#validateSafely(text)
-    if (document instanceof Refusal) return document
+  #read(text: string): CachedDocument | RefusedDocument {
+    const document = this.#compileSafely(text)
+    if (document instanceof RefusedDocument) return document
     this.#cachedDocuments.set(text, document)
     this.#cachedBytes += text.length * bytesPerCharacter
     for (const oldest of this.#cachedDocuments.keys()) {
@@ -298,21 +303,21 @@ export class Operations {
   }
 
   /** A document that exhausts the stack despite the checks before parsing counts as too deep. */
-  #validateSafely(text: string): CachedDocument | Refusal {
+  #compileSafely(text: string): CachedDocument | RefusedDocument {
     try {
-      return this.#validate(text)
+      return this.#compile(text)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      return new Refusal([overLimit('depth', 'The document is nested too deeply.')])
+      return new RefusedDocument([overLimit('depth', 'The document is nested too deeply.')])
     }
   }
 
-  #validate(text: string): CachedDocument | Refusal {
+  #compile(text: string): CachedDocument | RefusedDocument {
     const { schema, planner, limits, fieldCosts: costs } = this.#options
     const { GraphQLError, Kind, validate } = graphqlLibrary()
     const document = readDocument(text, limits)
     if (document instanceof GraphQLError) {
-      return new Refusal([withCode(document, graphqlCodes.parse)])
+      return new RefusedDocument([withCode(document, graphqlCodes.parse)])
     }
     const fragments = Object.create(null) as Record<string, FragmentDefinitionNode>
     for (const definition of document.definitions) {
@@ -321,22 +326,22 @@ export class Operations {
       }
     }
     const version = costs?.version() ?? 0
-    const measured = new Map<string, { node: Operation['node']; measure: Measure }>()
+    const measured = new Map<string, { node: Operation['node']; measure: OperationSize }>()
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const measure = measureOperation({ schema, operation: node, fragments, costs })
       const excess = findExcess(measure, limits)
-      if (excess !== undefined) return new Refusal([excess])
+      if (excess !== undefined) return new RefusedDocument([excess])
       measured.set(node.name?.value ?? '', { node, measure })
     }
     const errors = validate(schema, document, this.#rules, { maxErrors })
     if (errors.length > 0) {
       const { securedNames = noNames } = this.#options
-      return new Refusal(errors.map((error) => toValidationError(error, securedNames)))
+      return new RefusedDocument(errors.map((error) => toValidationError(error, securedNames)))
     }
     for (const { measure } of measured.values()) {
       const excess = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
-      if (excess !== undefined) return new Refusal([excess])
+      if (excess !== undefined) return new RefusedDocument([excess])
     }
     const parts = { schema, planner, document, fragments, costs }
     return new Map(
@@ -348,7 +353,10 @@ export class Operations {
   }
 }
 
-function pick(document: CachedDocument, name: string | null | undefined): Operation | Refusal {
+function pick(
+  document: CachedDocument,
+  name: string | null | undefined,
+): Operation | RefusedDocument {
   if (name === undefined || name === null || name === '') {
     if (document.size === 1) for (const only of document.values()) return only
     const names = [...document.keys()].join(', ')
@@ -361,12 +369,14 @@ function pick(document: CachedDocument, name: string | null | undefined): Operat
   return document.get(name) ?? notFound(`The document has no operation named "${clip(name)}".`)
 }
 
-function notFound(message: string): Refusal {
+function notFound(message: string): RefusedDocument {
   const { GraphQLError } = graphqlLibrary()
-  return new Refusal([new GraphQLError(message, { extensions: { code: graphqlCodes.operation } })])
+  return new RefusedDocument([
+    new GraphQLError(message, { extensions: { code: graphqlCodes.operation } }),
+  ])
 }
 
-function findExcess(measure: Measure, limits: GraphqlLimits): GraphQLError | undefined {
+function findExcess(measure: OperationSize, limits: GraphqlLimits): GraphQLError | undefined {
   const { depth, aliases, rootFields } = measure
   if (depth > limits.depth) {
     return overLimit('depth', `The operation is ${depth} levels deep; ${limits.depth} are allowed.`)

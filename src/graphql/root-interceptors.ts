@@ -9,7 +9,7 @@ import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor
 import { type RequestedOperation, readRequestParts } from './request-parts.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
-import { Refusal } from './operations.js'
+import { RefusedDocument } from './operations.js'
 import { plainArguments } from './measure.js'
 import { modelOf } from './records/declare-node.js'
 import { generatedOf, type RecordModel } from './records/model.js'
@@ -105,7 +105,7 @@ export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperat
   try {
     const { query, operationName, variables } = readRequestParts(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
-    if (operation instanceof Refusal) return undefined
+    if (operation instanceof RefusedDocument) return undefined
     const kind = operation.node.operation as RequestedOperation['kind']
     const type = kinds.find((one) => one.toLowerCase() === kind)
     const roots = [...operation.everyRoot().values()].flatMap(([node]) => {

@@ -12,7 +12,7 @@ import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.
 import {
   argumentNames,
   type ArgumentDeclaration,
-  type FieldDeclaration,
+  type GraphqlField,
   type FieldDeclarations,
   interceptorsExtension,
 } from './declarations.js'
@@ -28,7 +28,7 @@ import { sliceEvents } from './open-streams.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may inject providers of the application. */
-interface InjectableField extends Omit<FieldDeclaration, 'access' | 'resolve'> {
+interface InjectableField extends Omit<GraphqlField, 'access' | 'resolve'> {
   /** A function, or a class with `static inject` and a method `resolve`, which is instantiated once at the start. */
   readonly resolve?: ResolveWith | ResolverClass
   /** Tokens of the providers that a resolver function gets after `context`. */
@@ -142,7 +142,7 @@ export class Schema {
     checkOptionNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
     this.#checkName(name, `Field "${where}"`)
     this.#checkField(where, definition)
-    const fields = this.#parts.added.get(type) ?? new Map<string, FieldDeclaration>()
+    const fields = this.#parts.added.get(type) ?? new Map<string, GraphqlField>()
     if (fields.has(name)) this.#duplicate(`Field "${where}"`)
     const { needs, open, ...field } = this.#withResolver(where, definition)
     const isPlain = needs === undefined && open === undefined
@@ -262,11 +262,11 @@ export class Schema {
     if (typeof declared === 'string') this.#checkField(where, declared)
     if (typeof declared !== 'object' || declared === null) return
     checkOptionNames(`GraphQL field ${where}`, declared, allowedNames, this.#problems)
-    this.#checkField(where, declared as FieldDeclaration)
+    this.#checkField(where, declared as GraphqlField)
   }
 
-  #checkField(where: string, declared: string | FieldDeclaration | ArgumentDeclaration): void {
-    const field: Partial<FieldDeclaration> =
+  #checkField(where: string, declared: string | GraphqlField | ArgumentDeclaration): void {
+    const field: Partial<GraphqlField> =
       typeof declared === 'string' ? { type: declared } : declared
     this.#checkType(where, field.type)
     for (const [name, argument] of Object.entries(field.args ?? {})) {
@@ -338,7 +338,7 @@ const fieldNames = {
   extensions: true,
 } as const
 /** The keys of fields of `addType`, whose resolvers cannot inject providers. */
-const plainNames: Readonly<Record<keyof FieldDeclaration, true>> = {
+const plainNames: Readonly<Record<keyof GraphqlField, true>> = {
   type: true,
   args: true,
   description: true,

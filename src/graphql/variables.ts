@@ -76,11 +76,11 @@ export type VariableValues = Readonly<Record<string, unknown>>
 export type VariableReader = (input: VariableValues) => VariableValues | undefined
 
 /** Throws for values that it cannot read. */
-type Reader = (value: unknown) => unknown
+type ValueReader = (value: unknown) => unknown
 
 interface Variable {
   readonly name: string
-  readonly read: Reader
+  readonly read: ValueReader
   readonly isRequired: boolean
   readonly hasDefault: boolean
   readonly defaultValue: unknown
@@ -132,9 +132,9 @@ function toVariable(
  * Compiles readers by type. Types may be recursive, so the fields of an object type are compiled at their first use.
  */
 class ReaderCompiler {
-  readonly #objects = new Map<GraphQLInputObjectType, Reader>()
+  readonly #objects = new Map<GraphQLInputObjectType, ValueReader>()
 
-  reader(type: GraphQLInputType): Reader {
+  reader(type: GraphQLInputType): ValueReader {
     const { isNonNullType } = graphqlLibrary()
     if (!isNonNullType(type)) {
       const read = this.#present(type)
@@ -144,7 +144,7 @@ class ReaderCompiler {
     return (value) => (value === null || value === undefined ? fail() : read(value))
   }
 
-  #present(type: GraphQLInputType): Reader {
+  #present(type: GraphQLInputType): ValueReader {
     const { isInputObjectType, isListType, isLeafType } = graphqlLibrary()
     if (isListType(type)) return this.#list(type.ofType)
     if (isInputObjectType(type)) return this.#object(type)
@@ -152,7 +152,7 @@ class ReaderCompiler {
     return isLeafType(type) ? (value) => (type.parseValue(value) as unknown) ?? fail() : fail
   }
 
-  #list(type: GraphQLInputType): Reader {
+  #list(type: GraphQLInputType): ValueReader {
     const read = this.reader(type)
     return (value) => {
       if (Array.isArray(value)) return Array.from(value as unknown[], read)
@@ -160,17 +160,17 @@ class ReaderCompiler {
     }
   }
 
-  #object(type: GraphQLInputObjectType): Reader {
+  #object(type: GraphQLInputObjectType): ValueReader {
     let cached = this.#objects.get(type)
     if (cached === undefined) {
-      let read: Reader | undefined
+      let read: ValueReader | undefined
       cached = (value) => (read ??= this.#fields(type))(value)
       this.#objects.set(type, cached)
     }
     return cached
   }
 
-  #fields(type: GraphQLInputObjectType): Reader {
+  #fields(type: GraphQLInputObjectType): ValueReader {
     if (type.isOneOf) return fail
     const { isRequiredInputField } = graphqlLibrary()
     const fields = Object.values(type.getFields()).map((field: GraphQLInputField) => ({

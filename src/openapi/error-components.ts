@@ -90,7 +90,7 @@ export const errorContent: ContentObject = {
   'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemBody' } },
 }
 
-export type ErrorResponse = keyof typeof errorResponses
+export type ErrorResponseName = keyof typeof errorResponses
 
 /** Responses by name, for references. */
 export const errorResponses = {
@@ -132,7 +132,7 @@ export const errorResponses = {
 } satisfies Record<string, ResponseObject>
 
 /** A reference to one of these responses. */
-export function errorReference(name: ErrorResponse): { $ref: string } {
+export function errorReference(name: ErrorResponseName): { $ref: string } {
   return { $ref: `#/components/responses/${name}` }
 }
 

@@ -13,7 +13,7 @@ import type {
   SecurityRequirementObject,
 } from 'openapi3-ts/oas31'
 import { waysIn, type AccessRule } from '../auth/access.js'
-import { errorContent, errorResponses, type ErrorResponse } from './error-components.js'
+import { errorContent, errorResponses, type ErrorResponseName } from './error-components.js'
 
 export interface DocumentedEndpoint {
   /** `/graphql`, without the application's prefix. */
@@ -119,7 +119,7 @@ function endpointResponses(version: OpenApiVersion): ResponsesObject {
 }
 
 /** Errors that reject a complete operation have GraphQL's entries in addition to `error`, and no field errors. */
-function refusal(name: ErrorResponse): ResponseObject {
+function refusal(name: ErrorResponseName): ResponseObject {
   const schema = { ...result, properties: { error: { type: 'string' }, ...result.properties } }
   const content = {
     ...errorContent,

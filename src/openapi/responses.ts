@@ -96,14 +96,14 @@ function sampleFor(
   return status === first ? toPlainJson(doc.exampleResponse) : undefined
 }
 
-interface ResponseParts {
+interface PlainResponse {
   readonly status: number
   readonly type: DeclaredType | undefined
   readonly sample: unknown
 }
 
 function toResponse(
-  { status, type, sample }: ResponseParts,
+  { status, type, sample }: PlainResponse,
   schemas: SchemaComponents,
 ): ResponseObject {
   const description = STATUS_CODES[status] ?? 'Answer'

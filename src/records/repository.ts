@@ -21,7 +21,7 @@ import { ManyRecords } from './many-records.js'
 import {
   checkCountOptions,
   checkFindOptions,
-  rejectUndefined,
+  checkFilterOptions,
   type WithCounts,
   type CountOptions,
   type FindOneOptions,
@@ -119,7 +119,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   count(...args: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
     return promise(() => {
       const [where, options = {}] = args
-      if (args.length > 0) rejectUndefined({ where })
+      if (args.length > 0) checkFilterOptions({ where })
       checkCountOptions(options)
       const { context } = this.source
       const query = args.length > 0 ? { where, ...options } : options

@@ -23,7 +23,7 @@ export interface AggregateValue {
 export interface AggregateSelection {
   readonly groups: readonly AggregateValue[]
   readonly measures: readonly AggregateValue[]
-  readonly having: readonly HavingTest[]
+  readonly having: readonly MeasureTest[]
   readonly order: readonly {
     readonly measure: AggregateValue
     readonly descending: boolean
@@ -31,7 +31,7 @@ export interface AggregateSelection {
   }[]
 }
 
-export interface HavingTest {
+export interface MeasureTest {
   readonly measure: AggregateValue
   readonly operator: Operator
   readonly slot: number
@@ -72,7 +72,7 @@ export function writeAggregates(
 }
 
 function writeTest(
-  { operator, slot: slotIndex, isNull, slots }: HavingTest,
+  { operator, slot: slotIndex, isNull, slots }: MeasureTest,
   value: Sql,
   dialect: Dialect,
 ): Sql {

@@ -11,7 +11,7 @@ import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { silentLog } from '../../core/log.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
-import { Refusal } from '../../graphql/operations.js'
+import { RefusedDocument } from '../../graphql/operations.js'
 import type { Claims } from '../../http/request.js'
 import { describeAccess, describeResult } from '../describe-application.js'
 import type { ReadDatabase } from '../load-application.js'
@@ -59,7 +59,7 @@ export async function explainOperation(
     throw new UsageError('this application has no GraphQL.')
   const executor = graphql.executor()
   const found = executor.find(text, undefined)
-  if (found instanceof Refusal) {
+  if (found instanceof RefusedDocument) {
     const errors = found.errors.map(({ message }) => message)
     return {
       operation: 'none',

@@ -3,15 +3,15 @@
  * 6.4.1.
  */
 import type { FieldNode, GraphQLArgument, GraphQLField, GraphQLInputType, ValueNode } from 'graphql'
-import type { Arguments } from '../declarations.js'
+import type { FieldArguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
 import type { VariableValues } from '../variables.js'
 
 /** The arguments of a field: constant, or dependent on variables. */
 export interface ArgumentSource {
-  readonly constant: Arguments | undefined
+  readonly constant: FieldArguments | undefined
   /** @throws {GraphQLError} if the values of variables are invalid */
-  readonly read: (variables: VariableValues) => Arguments
+  readonly read: (variables: VariableValues) => FieldArguments
 }
 
 /** Adds an argument to `values`. @returns false if graphql-js must read the arguments */
@@ -30,7 +30,7 @@ export function compileArguments(
   const steps = field.args.flatMap((argument) =>
     compileStep(argument, valueNodes.get(argument.name)),
   )
-  const read = (variables: VariableValues): Arguments => {
+  const read = (variables: VariableValues): FieldArguments => {
     const values: Record<string, unknown> = {}
     for (const step of steps) {
       if (!step(values, variables)) return getArgumentValues(field, node, variables)

@@ -29,7 +29,7 @@ import {
   type ObjectSelection,
   type SelectedPage,
 } from './selection.js'
-import { PlannedMutation, PlannedQuery, Preparation, type ReadRoot } from './root-plans.js'
+import { PlannedMutation, PlannedQuery, StatementPreparation, type ReadRoot } from './root-plans.js'
 
 export function createPlanner(services: RecordServices, schema: GraphQLSchema): Planner {
   return {
@@ -52,7 +52,7 @@ function planRoot(
   const compiler = new SelectionCompiler({ fragments, conditions })
   const [node] = nodes
   const args = compileArguments(field, node)
-  const preparation = new Preparation(compiler, services)
+  const preparation = new StatementPreparation(compiler, services)
   if (kind !== 'create' && kind !== 'update' && kind !== 'delete') {
     const isFixed = args.constant !== undefined
     const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
@@ -83,7 +83,7 @@ function planNode(
     const type = schema.getType(model.name) as GraphQLObjectType
     if (model.access !== undefined) compiler.demand(model.access)
     const object = compiler.object(type, model, nodes)
-    const preparation = new Preparation(compiler, services)
+    const preparation = new StatementPreparation(compiler, services)
     const plan = isUnplannable(object)
       ? object
       : new PlannedQuery({ args, read: readOne(model, object), preparation, services })

@@ -11,7 +11,7 @@ import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsImmediately, isPendingAccess, type Caller } from '../../records/rights/caller.js'
 import { callerOf, writingOf } from '../operation-caller.js'
 import type { VariableValues } from '../variables.js'
-import type { Arguments } from '../declarations.js'
+import type { FieldArguments } from '../declarations.js'
 import {
   isRefusal,
   isUnplannable,
@@ -29,7 +29,7 @@ import {
   type SelectionCompiler,
   type RelationQueries,
   formOf,
-  type Entry,
+  type SelectedEntry,
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
@@ -50,7 +50,7 @@ export type RootQuery = (relationQueries: RelationQueries) => Query
  * @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the caller may not read
  */
 export type ReadRoot = (
-  args: Arguments,
+  args: FieldArguments,
   reader: QueryReader,
   context: RecordsContext,
 ) => RootQuery | Unplannable | undefined
@@ -72,7 +72,7 @@ const isInexpressible = unplannable('SQL cannot write a value in the form of cli
 const maxStatements = 20
 
 /** The steps before a statement runs, for queries and for the results of mutations. */
-export class Preparation {
+export class StatementPreparation {
   readonly #compiler: SelectionCompiler
   readonly #services: RecordServices
   readonly #plans = new WeakMap<RecordsContext, BoundedCache<Plan>>()
@@ -147,7 +147,7 @@ export class PlannedQuery implements RootPlan {
   readonly kind = 'plan'
   readonly #args: ArgumentSource
   readonly #read: ReadRoot
-  readonly #preparation: Preparation
+  readonly #preparation: StatementPreparation
   readonly #services: RecordServices
   readonly #isConstant: boolean
   readonly #ready = new WeakMap<RecordsContext, Prepared>()
@@ -156,7 +156,7 @@ export class PlannedQuery implements RootPlan {
   constructor(parts: {
     readonly args: ArgumentSource
     readonly read: ReadRoot
-    readonly preparation: Preparation
+    readonly preparation: StatementPreparation
     readonly services: RecordServices
   }) {
     this.#args = parts.args
@@ -226,7 +226,7 @@ interface MutationParts {
   readonly args: ArgumentSource
   /** The selection of the written record; undefined for deletions. */
   readonly object: ObjectSelection | undefined
-  readonly preparation: Preparation
+  readonly preparation: StatementPreparation
   readonly services: RecordServices
 }
 
@@ -321,7 +321,9 @@ export class PlannedMutation implements BatchablePlan {
 }
 
 /** @returns `undefined` if the selection has more than the record's own columns */
-function compileWriter(entries: readonly Entry[]): ((record: Instance) => string) | undefined {
+function compileWriter(
+  entries: readonly SelectedEntry[],
+): ((record: Instance) => string) | undefined {
   const writers: ((record: Instance) => string)[] = []
   for (const entry of entries) {
     const write = entryWriter(entry)
@@ -335,7 +337,7 @@ function compileWriter(entries: readonly Entry[]): ((record: Instance) => string
   }
 }
 
-function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
+function entryWriter(entry: SelectedEntry): ((record: Instance) => string) | undefined {
   const key = JSON.stringify(entry.key)
   if (entry.kind === 'name') {
     const text = `${key}:${JSON.stringify(entry.name)}`

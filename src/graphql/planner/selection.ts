@@ -9,7 +9,7 @@ import {
   type FieldModel,
   type RelationModel,
 } from '../records/model.js'
-import type { PageQuery as ReadPage } from '../records/pages.js'
+import type { PageArguments as ReadPage } from '../records/pages.js'
 import type { ListQuery } from '../records/query-reader.js'
 import type { AccessRule } from '../../auth/access.js'
 import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
@@ -86,19 +86,19 @@ function pageFormOf(page: readonly SelectedPage[], relationQueries: RelationQuer
 
 export interface ObjectSelection {
   readonly model: RecordModel
-  readonly entries: readonly Entry[]
+  readonly entries: readonly SelectedEntry[]
 }
 
 /** One key of an object in the result. */
-export type Entry =
+export type SelectedEntry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
-  | OwnerEntry
-  | CountEntry
-  | ListEntry
+  | SelectedOwner
+  | SelectedCount
+  | SelectedList
 
 /** The number of related rows. */
-export interface CountEntry {
+export interface SelectedCount {
   readonly kind: 'count'
   readonly key: string
   readonly relation: RelationModel
@@ -106,7 +106,7 @@ export interface CountEntry {
   readonly index: number
 }
 
-export interface OwnerEntry {
+export interface SelectedOwner {
   readonly kind: 'owner'
   readonly key: string
   readonly relation: RelationModel
@@ -115,7 +115,7 @@ export interface OwnerEntry {
   readonly index: number
 }
 
-export interface ListEntry {
+export interface SelectedList {
   readonly kind: 'list'
   readonly key: string
   readonly relation: RelationModel
@@ -136,7 +136,7 @@ export type SelectedPage =
 /** Compiles selections, and collects their relations and access rules. */
 export class SelectionCompiler {
   /** Selected relations by index. */
-  readonly relations: (OwnerEntry | CountEntry | ListEntry)[] = []
+  readonly relations: (SelectedOwner | SelectedCount | SelectedList)[] = []
   /** The access rules of selected fields and relations, which must admit the caller before the statement runs. */
   readonly rules = new Set<AccessRule>()
   /** Whether a floating-point number is selected. */
@@ -152,7 +152,7 @@ export class SelectionCompiler {
     model: RecordModel,
     nodes: readonly FieldNode[],
   ): ObjectSelection | Unplannable {
-    const entries: Entry[] = []
+    const entries: SelectedEntry[] = []
     for (const [key, group] of collectFields(nodes, namesOf(type), this.#collecting)) {
       const entry = this.#entry(type, key, group)
       if (entry.kind === 'unplannable') return entry
@@ -178,7 +178,7 @@ export class SelectionCompiler {
     type: GraphQLObjectType,
     key: string,
     group: readonly [FieldNode, ...FieldNode[]],
-  ): Entry | Unplannable {
+  ): SelectedEntry | Unplannable {
     const [node] = group
     const name = node.name.value
     if (name === '__typename') return { kind: 'name', key, name: type.name }
@@ -193,21 +193,21 @@ export class SelectionCompiler {
     if (isUnplannable(object)) return object
     const index = this.relations.length
     const common = { key, relation, object, index }
-    const entry: OwnerEntry | ListEntry = relation.isList
+    const entry: SelectedOwner | SelectedList = relation.isList
       ? { ...common, kind: 'list', args: compileArguments(field, node) }
       : { ...common, kind: 'owner' }
     this.relations.push(entry)
     return entry
   }
 
-  #count(key: string, relation: RelationModel): Entry {
+  #count(key: string, relation: RelationModel): SelectedEntry {
     for (const rule of relation.rules) this.demand(rule)
-    const entry: CountEntry = { kind: 'count', key, relation, index: this.relations.length }
+    const entry: SelectedCount = { kind: 'count', key, relation, index: this.relations.length }
     this.relations.push(entry)
     return entry
   }
 
-  #column(key: string, field: FieldModel): Entry | Unplannable {
+  #column(key: string, field: FieldModel): SelectedEntry | Unplannable {
     this.demand(field.access)
     if (field.form === 'float') this.hasFloats = true
     if (isWritable(field)) return { kind: 'column', key, field }

@@ -5,24 +5,24 @@ import {
   costOfRelated,
   costOf,
   type CostBasis,
-  type Naming,
+  type RecordNames,
   type QueryCost,
 } from '../../records/budget/query-cost.js'
 import { defaultSearchLimit } from '../../records/filters/search.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../../records/model/table.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
-import type { Arguments } from '../declarations.js'
+import type { FieldArguments } from '../declarations.js'
 import type { FieldCosts } from '../measure.js'
 import { generatedOf, type RecordModel } from './model.js'
 import type { RecordServices } from './resolve-records.js'
 
 export function createFieldCosts(services: RecordServices): FieldCosts {
-  const namings = new Map<RecordModel, Naming>()
-  const namingOf = (model: RecordModel): Naming => {
+  const namings = new Map<RecordModel, RecordNames>()
+  const namingOf = (model: RecordModel): RecordNames => {
     const cached = namings.get(model)
     if (cached !== undefined) return cached
-    const naming: Naming = {
+    const naming: RecordNames = {
       table: model.table,
       column: (name) => model.fields.get(name)?.column,
       relation: (name) => {
@@ -64,14 +64,14 @@ const noSizes: CostBasis = {
 }
 
 interface CostContext {
-  readonly namingOf: (model: RecordModel) => Naming
+  readonly namingOf: (model: RecordModel) => RecordNames
   readonly tableOf: (column: Column) => Table | undefined
   readonly basis: CostBasis
 }
 
 function costOfField(
   field: GraphQLField<unknown, unknown>,
-  args: Arguments,
+  args: FieldArguments,
   { namingOf, tableOf, basis }: CostContext,
 ): QueryCost | undefined {
   const generated = generatedOf(field)

@@ -18,9 +18,9 @@ import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../operation-caller.js'
 import {
-  type Arguments,
+  type FieldArguments,
   type ArgumentDeclaration,
-  type FieldDeclaration,
+  type GraphqlField,
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
@@ -43,7 +43,7 @@ import { declareFilter } from './declare-inputs.js'
 import type { Column } from '../../engines/contract/table.js'
 
 interface AggregateRequest {
-  readonly args: Arguments
+  readonly args: FieldArguments
   readonly context: unknown
   readonly info: GraphQLResolveInfo
 }
@@ -174,7 +174,7 @@ function isNil(value: unknown): value is null | undefined {
 export function declareAggregate(
   model: RecordModel,
   services: RecordServices,
-): [string, FieldDeclaration] {
+): [string, GraphqlField] {
   const { name, many, access } = model
   return [
     `${many}Aggregate`,
@@ -281,7 +281,7 @@ function declareRow(
   groups: readonly FieldModel[],
   aggregateFields: readonly AggregateField[],
 ): TypeDeclaration {
-  const fields: Record<string, FieldDeclaration> = {}
+  const fields: Record<string, GraphqlField> = {}
   for (const group of groups) {
     fields[group.name] = {
       type: group.type,
@@ -301,7 +301,7 @@ function declareRow(
   return { kind: 'object', fields, description: `A group of ${name} with its aggregates.` }
 }
 
-function declareAggregateField({ aggregate, field }: AggregateField): FieldDeclaration {
+function declareAggregateField({ aggregate, field }: AggregateField): GraphqlField {
   const keepsType = aggregate === 'min' || aggregate === 'max'
   return {
     type: keepsType ? field.type : numberType(aggregate, field),

@@ -22,7 +22,7 @@ import {
 import { keyName, readInput, resultExtensions } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../operation-caller.js'
-import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
+import { type GraphqlField, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { declareInput } from './declare-types.js'
 import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
@@ -134,13 +134,13 @@ function namesOf(keys: readonly (readonly FieldModel[])[]): string {
 export function declareManyMutations(
   model: RecordModel,
   { database, listMax }: RecordServices,
-): [string, FieldDeclaration][] {
+): [string, GraphqlField][] {
   const { name, writes } = model
   const many = pluralOf(name)
   const extensions = { [generatedKey]: { kind: 'many', model } }
   const writer = (context: unknown): ManyWriter =>
     new ManyWriter(database(), callerOf(context), listMax)
-  const mutations: [string, FieldDeclaration][] = []
+  const mutations: [string, GraphqlField][] = []
   if (writes.delete !== false)
     mutations.push([
       `delete${many}`,

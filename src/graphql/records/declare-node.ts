@@ -7,17 +7,17 @@ import { invalid } from '../../records/filters/query-errors.js'
 import { toKey } from '../../records/model/codec.js'
 import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../operation-caller.js'
-import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
+import { type GraphqlField, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { fromGlobalId, type RecordModel } from './model.js'
 import { readByKey, type Instance } from './read-rows.js'
 import { openReading, resolveOne, type RecordServices } from './resolve-records.js'
 
-type Models = ReadonlyMap<string, RecordModel>
+type ModelsByName = ReadonlyMap<string, RecordModel>
 
 /** The interface of all types with a global id. */
 export const nodeName = 'Node'
 
-export function declareNode(models: Models): TypeDeclaration {
+export function declareNode(models: ModelsByName): TypeDeclaration {
   const names = new Map([...models.values()].map(({ type, name }) => [type, name]))
   return {
     kind: 'interface',
@@ -30,9 +30,9 @@ export function declareNode(models: Models): TypeDeclaration {
 }
 
 export function declareNodeQueries(
-  models: Models,
+  models: ModelsByName,
   services: RecordServices,
-): [string, FieldDeclaration][] {
+): [string, GraphqlField][] {
   return [
     [
       'node',
@@ -60,13 +60,13 @@ export function declareNodeQueries(
 }
 
 /** The type of record of a global id, without checking access; undefined for an invalid id. */
-export function modelOf(models: Models, id: unknown): RecordModel | undefined {
+export function modelOf(models: ModelsByName, id: unknown): RecordModel | undefined {
   const found = fromGlobalId(id)
   return found && models.get(found.type)
 }
 
 function resolveNode(
-  models: Models,
+  models: ModelsByName,
   services: RecordServices,
   id: unknown,
   context: unknown,
@@ -78,7 +78,7 @@ function resolveNode(
 
 /** Runs one statement for each type. If the caller may not read a type, only the elements of that type fail. */
 async function resolveNodes(
-  models: Models,
+  models: ModelsByName,
   services: RecordServices,
   ids: readonly unknown[],
   context: unknown,

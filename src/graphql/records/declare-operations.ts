@@ -6,8 +6,8 @@ import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../operation-caller.js'
 import {
-  type Arguments,
-  type FieldDeclaration,
+  type FieldArguments,
+  type GraphqlField,
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
@@ -18,7 +18,14 @@ import type { Instance } from './read-rows.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
 import { listArguments } from './declare-types.js'
-import { edgesOf, endCursor, resolvePage, startCursor, type Edge, type Page } from './pages.js'
+import {
+  edgesOf,
+  endCursor,
+  resolvePage,
+  startCursor,
+  type ResolvedEdge,
+  type ResolvedPage,
+} from './pages.js'
 import { RecordWriter, resultExtensions } from './write-records.js'
 
 /**
@@ -29,7 +36,7 @@ import { RecordWriter, resultExtensions } from './write-records.js'
 function resolveDistinct(
   model: RecordModel,
   services: RecordServices,
-  args: Arguments,
+  args: FieldArguments,
   context: unknown,
 ): MaybePromise<Instance[]> {
   return withGuards(model.table, callerOf(context), (caller) =>
@@ -40,7 +47,7 @@ function resolveDistinct(
 function readDistinct(
   model: RecordModel,
   { database, listMax }: RecordServices,
-  { where, orderBy, distinct, limit, offset }: Arguments,
+  { where, orderBy, distinct, limit, offset }: FieldArguments,
   caller: Caller,
 ): Promise<Instance[]> {
   const openDatabase = database()
@@ -65,11 +72,11 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-type Declarations = [string, FieldDeclaration][]
+type Declarations = [string, GraphqlField][]
 
 export function declareQueries(model: RecordModel, services: RecordServices): Declarations {
   const { name, one, many, simplePlural, access } = model
-  const list: FieldDeclaration = {
+  const list: GraphqlField = {
     type: `[${name}!]`,
     args: {
       ...listArguments(model),
@@ -120,7 +127,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
   return queries
 }
 
-function declarePage(model: RecordModel, services: RecordServices): FieldDeclaration {
+function declarePage(model: RecordModel, services: RecordServices): GraphqlField {
   const { name, access } = model
   return {
     type: `${name}Connection`,
@@ -191,7 +198,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
 
 /** `ProductConnection` and `ProductEdge`. */
 export function declareConnection(model: RecordModel): [string, TypeDeclaration][] {
-  const part = (part: Part): FieldDeclaration['extensions'] =>
+  const part = (part: Part): GraphqlField['extensions'] =>
     generatedExtensions({ kind: 'part', part, model })
   return [
     [
@@ -203,13 +210,13 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
           edges: {
             type: `[${model.name}Edge!]`,
             extensions: part('edges'),
-            resolve: (page) => edgesOf(page as Page),
+            resolve: (page) => edgesOf(page as ResolvedPage),
           },
           pageInfo: { type: 'PageInfo!', extensions: part('pageInfo'), resolve: (page) => page },
           totalCount: {
             type: 'Int',
             extensions: part('totalCount'),
-            resolve: (page) => (page as Page).total(),
+            resolve: (page) => (page as ResolvedPage).total(),
           },
         },
       },
@@ -223,12 +230,12 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
           node: {
             type: model.name,
             extensions: part('node'),
-            resolve: (edge) => (edge as Edge).node,
+            resolve: (edge) => (edge as ResolvedEdge).node,
           },
           cursor: {
             type: 'String!',
             extensions: part('cursor'),
-            resolve: (edge) => (edge as Edge).cursor,
+            resolve: (edge) => (edge as ResolvedEdge).cursor,
           },
         },
       },
@@ -238,10 +245,14 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
 
 /** `PageInfo`, shared by all records. */
 export function declarePageInfo(model: RecordModel): TypeDeclaration {
-  const field = (part: Part, type: string, read: (page: Page) => unknown): FieldDeclaration => ({
+  const field = (
+    part: Part,
+    type: string,
+    read: (page: ResolvedPage) => unknown,
+  ): GraphqlField => ({
     type,
     extensions: generatedExtensions({ kind: 'part', part, model }),
-    resolve: (page) => read(page as Page),
+    resolve: (page) => read(page as ResolvedPage),
   })
   return {
     kind: 'object',

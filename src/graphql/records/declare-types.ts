@@ -10,7 +10,7 @@ import { titled, describeOutput } from '../type-notation.js'
 import { withDemands, type AccessRule } from '../../auth/access.js'
 import {
   type ArgumentDeclaration,
-  type FieldDeclaration,
+  type GraphqlField,
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
@@ -127,7 +127,7 @@ function sentences(phrases: readonly string[]): string {
  * ```
  */
 export function declareObject(model: RecordModel, services: RecordServices): TypeDeclaration {
-  const fields: Record<string, FieldDeclaration> = {}
+  const fields: Record<string, GraphqlField> = {}
   for (const field of model.fields.values()) fields[field.name] = declareColumn(field, model)
   for (const relation of model.relations.values()) {
     fields[relation.name] = declareRelation(relation, services)
@@ -139,7 +139,7 @@ export function declareObject(model: RecordModel, services: RecordServices): Typ
   return { kind: 'object', fields, interfaces, description: describeRecord(model) }
 }
 
-function declareColumn(field: FieldModel, model: RecordModel): FieldDeclaration {
+function declareColumn(field: FieldModel, model: RecordModel): GraphqlField {
   const { type, column, access } = field
   const output = outputOf(field)
   return {
@@ -153,7 +153,7 @@ function declareColumn(field: FieldModel, model: RecordModel): FieldDeclaration 
   }
 }
 
-function declareRelation(relation: RelationModel, services: RecordServices): FieldDeclaration {
+function declareRelation(relation: RelationModel, services: RecordServices): GraphqlField {
   const { target, isList } = relation
   return {
     type: isList ? `[${target.name}!]` : target.name,
@@ -164,7 +164,7 @@ function declareRelation(relation: RelationModel, services: RecordServices): Fie
   }
 }
 
-function declareCount(relation: RelationModel, services: RecordServices): FieldDeclaration {
+function declareCount(relation: RelationModel, services: RecordServices): GraphqlField {
   return {
     type: 'Int',
     description: `The number of rows in ${relation.name} that the caller may see.`,
@@ -193,7 +193,7 @@ export function listArguments({ name }: RecordModel): Record<string, ArgumentDec
 function declareMethod(
   { member, metadata, rules }: MethodModel,
   { type }: RecordModel,
-): FieldDeclaration {
+): GraphqlField {
   const { args, description = documentedDescription(type, member) } = metadata.options
   const prototype = type.prototype as Readonly<Record<string, unknown>>
   const call = prototype[member] as (args: unknown, context: unknown) => unknown
@@ -211,12 +211,12 @@ function withAllDemands(description: string, rules: readonly AccessRule[]): stri
 }
 
 /** A field of `addField` on a record, with the rules of the fields that it needs. */
-export function guardAddedField(
+export function protectAddedField(
   table: Table,
   name: string,
-  field: FieldDeclaration,
+  field: GraphqlField,
   problems: Problems,
-): FieldDeclaration {
+): GraphqlField {
   const { extensions = {} } = field
   // Without a resolver, the field reads the property of its name.
   const ownName = field.resolve === undefined ? [name] : undefined

@@ -5,7 +5,7 @@
 
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { type Order, reversed } from '../../sql/order.js'
-import type { Arguments } from '../declarations.js'
+import type { FieldArguments } from '../declarations.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { callerOf } from '../operation-caller.js'
 import { writeCursor, afterCursor } from '../../records/filters/cursors.js'
@@ -20,7 +20,7 @@ import { allOf } from '../../sql/table.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 
 /** The parent value of a page's fields. */
-export interface Page {
+export interface ResolvedPage {
   readonly records: readonly Instance[]
   readonly order: Order
   /** The number of rows before the page, for pages of a search, whose cursors are offsets. */
@@ -34,9 +34,9 @@ export interface Page {
 export function resolvePage(
   model: RecordModel,
   services: RecordServices,
-  args: Arguments,
+  args: FieldArguments,
   context: unknown,
-): MaybePromise<Page> {
+): MaybePromise<ResolvedPage> {
   return withGuards(model.table, callerOf(context), (caller) =>
     readPage(model, services, args, { context, caller }),
   )
@@ -45,9 +45,9 @@ export function resolvePage(
 function readPage(
   model: RecordModel,
   services: RecordServices,
-  args: Arguments,
+  args: FieldArguments,
   { context, caller }: { readonly context: unknown; readonly caller: Caller },
-): MaybePromise<Page> {
+): MaybePromise<ResolvedPage> {
   const database = services.database()
   const source = database.forClient(caller.request)
   const { listMax } = services
@@ -75,31 +75,31 @@ function readPage(
 }
 
 /** A record in a page. */
-export interface Edge {
+export interface ResolvedEdge {
   readonly node: Instance
   readonly cursor: string
 }
 
-export function edgesOf(page: Page): Edge[] {
+export function edgesOf(page: ResolvedPage): ResolvedEdge[] {
   return page.records.map((node, index) => ({ node, cursor: cursorAt(page, index) }))
 }
 
-export function startCursor(page: Page): string | null {
+export function startCursor(page: ResolvedPage): string | null {
   return page.records.length === 0 ? null : cursorAt(page, 0)
 }
 
-export function endCursor(page: Page): string | null {
+export function endCursor(page: ResolvedPage): string | null {
   const { length } = page.records
   return length === 0 ? null : cursorAt(page, length - 1)
 }
 
-function cursorAt({ records, order, position }: Page, index: number): string {
+function cursorAt({ records, order, position }: ResolvedPage, index: number): string {
   return position === undefined
     ? writeCursor(order, records[index] as Instance)
     : writeOffsetCursor(position + index + 1)
 }
 
-export interface PageQuery {
+export interface PageArguments {
   /** The condition of the rows on all pages. */
   readonly filter: Condition | undefined
   /** The condition with the cursors. */
@@ -119,10 +119,10 @@ export interface PageQuery {
 /** @throws {HttpError} 400 `VALIDATION` */
 export function readPageQuery(
   model: RecordModel,
-  { first, last, after, before, where, orderBy }: Arguments,
+  { first, last, after, before, where, orderBy }: FieldArguments,
   reader: QueryReader,
   records: RecordsContext,
-): PageQuery {
+): PageArguments {
   const isBackward = isPresent(last)
   if (isBackward && isPresent(first)) throw invalid('last', 'type', 'cannot be combined with first')
   const count = isBackward

@@ -15,7 +15,7 @@ import type { Order } from '../../sql/order.js'
 import type { Limit } from '../../sql/tree.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import type { Arguments, ArgumentDeclaration, FieldDeclaration } from '../declarations.js'
+import type { FieldArguments, ArgumentDeclaration, GraphqlField } from '../declarations.js'
 import { plainIds, type IdForm, type FieldModel, type RecordModel } from './model.js'
 import { inShard } from '../../records/statements/shard.js'
 
@@ -64,7 +64,7 @@ export class QueryReader {
    * @param isFixed the arguments are constant
    * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields that the caller may not read
    */
-  list(model: RecordModel, args: Arguments, isFixed = false): ListQuery {
+  list(model: RecordModel, args: FieldArguments, isFixed = false): ListQuery {
     const where = this.condition(model, args.where)
     const order = this.order(model, args.orderBy, where)
     const limitValue = this.#count('limit', args.limit ?? defaultLimit)
@@ -232,7 +232,7 @@ function shardField({ table, fields }: RecordModel): FieldModel | undefined {
  *
  * @returns the declaration unchanged if the record needs no such argument
  */
-export function withShardArgument(model: RecordModel, field: FieldDeclaration): FieldDeclaration {
+export function withShardArgument(model: RecordModel, field: GraphqlField): GraphqlField {
   const shard = shardField(model)
   if (shard === undefined) return field
   const argument: ArgumentDeclaration = {
@@ -248,7 +248,7 @@ export function withShardArgument(model: RecordModel, field: FieldDeclaration): 
 }
 
 /** Runs `work` in the shard of the argument. */
-export function inGivenShard<R>(model: RecordModel, args: Arguments, work: () => R): R {
+export function inGivenShard<R>(model: RecordModel, args: FieldArguments, work: () => R): R {
   const shard = shardField(model)
   const argument = shard && args[shard.name]
   if (shard === undefined || argument === undefined || argument === null) return work()

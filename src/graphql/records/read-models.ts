@@ -106,7 +106,7 @@ export interface Models {
 export function readModels(
   tables: readonly Table[],
   problems: Problems,
-  { hasGlobalIds, only, added }: Reading,
+  { hasGlobalIds, only, added }: ModelOptions,
 ): Models {
   const reader = new ModelReader(problems, keyColumns(tables), { hasGlobalIds, only, added })
   const records = tables.map((table) => reader.read(table))
@@ -118,7 +118,7 @@ const noWrites = Object.freeze({ create: false, update: false, delete: false } a
 
 const builtInScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
 
-interface Reading {
+interface ModelOptions {
   /** Whether ids are global. */
   readonly hasGlobalIds: boolean
   /**
@@ -140,14 +140,14 @@ class ModelReader {
   readonly #models = new Map<Table, OpenModel>()
   readonly #keyHolders: ReadonlyMap<Column, string>
   readonly #hasGlobalIds: boolean
-  readonly #only: Reading['only']
-  readonly #added: Reading['added']
+  readonly #only: ModelOptions['only']
+  readonly #added: ModelOptions['added']
 
   /** @param keyColumns columns that contain keys, with the types of the keys */
   constructor(
     problems: Problems,
     keyColumns: ReadonlyMap<Column, string>,
-    { hasGlobalIds, only, added }: Reading,
+    { hasGlobalIds, only, added }: ModelOptions,
   ) {
     this.#hasGlobalIds = hasGlobalIds
     this.#only = only

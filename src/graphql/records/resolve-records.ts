@@ -10,7 +10,7 @@ import { toKey } from '../../records/model/codec.js'
 import type { Table } from '../../records/model/table.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
-import type { Arguments } from '../declarations.js'
+import type { FieldArguments } from '../declarations.js'
 import { admitted, type Caller, withGuards } from '../../records/rights/caller.js'
 import { allOf } from '../../sql/table.js'
 import { callerOf } from '../operation-caller.js'
@@ -33,7 +33,7 @@ import { readShape } from '../../fields/shape.js'
 import { IntOverflow } from '../errors.js'
 
 /** A resolver that waits for the value of a key. */
-interface Waiting<K, V> {
+interface WaitingResolver<K, V> {
   readonly key: K
   readonly resolve: (value: V) => void
   readonly reject: (error: unknown) => void
@@ -43,9 +43,9 @@ interface Waiting<K, V> {
  * Collects the keys that one field loads in one execution, and loads them together: a relation of 100 records costs one
  * statement instead of 100.
  */
-class Batch<K, V> {
+class KeyBatch<K, V> {
   readonly #load: (keys: readonly K[]) => MaybePromise<(key: K) => V>
-  #waiting: Waiting<K, V>[] = []
+  #waiting: WaitingResolver<K, V>[] = []
 
   constructor(load: (keys: readonly K[]) => MaybePromise<(key: K) => V>) {
     this.#load = load
@@ -75,7 +75,7 @@ class Batch<K, V> {
 }
 
 /** Batches by execution (identified by its object of variables) and field. */
-const executions = new WeakMap<object, Map<unknown, Batch<unknown, unknown>>>()
+const executions = new WeakMap<object, Map<unknown, KeyBatch<unknown, unknown>>>()
 
 /**
  * @param execution an object that belongs to one execution only
@@ -89,13 +89,13 @@ function inBatch<K, V>(
 ): { get(key: K): Promise<V> } {
   let batches = executions.get(execution)
   if (batches === undefined)
-    executions.set(execution, (batches = new Map<unknown, Batch<unknown, unknown>>()))
+    executions.set(execution, (batches = new Map<unknown, KeyBatch<unknown, unknown>>()))
   let batch = batches.get(field)
   if (batch === undefined) {
-    batch = new Batch<K, V>(load) as Batch<unknown, unknown>
+    batch = new KeyBatch<K, V>(load) as KeyBatch<unknown, unknown>
     batches.set(field, batch)
   }
-  return batch as Batch<K, V>
+  return batch as KeyBatch<K, V>
 }
 
 const parts = new WeakMap<object, Map<unknown, object>>()
@@ -152,7 +152,7 @@ export function readOne(
 export function resolveList(
   model: RecordModel,
   services: RecordServices,
-  args: Arguments,
+  args: FieldArguments,
   context: unknown,
 ): MaybePromise<Instance[]> {
   return withGuards(model.table, callerOf(context), (caller) => {
@@ -177,7 +177,7 @@ export function resolveCount(
 export function relationResolver(
   relation: RelationModel,
   services: RecordServices,
-): (record: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo) => unknown {
+): (record: unknown, args: FieldArguments, context: unknown, info: GraphQLResolveInfo) => unknown {
   const { rules } = relation
   const resolve = relation.isList ? resolveMany : resolveOwner
   return (record, args, context, info) => {
@@ -192,7 +192,7 @@ export function relationResolver(
 export function countResolver(
   relation: RelationModel,
   services: RecordServices,
-): (record: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo) => unknown {
+): (record: unknown, args: FieldArguments, context: unknown, info: GraphQLResolveInfo) => unknown {
   return (record, args, context, info) => {
     const caller = callerOf(context)
     return admitted(relation.rules, caller, () =>
@@ -216,7 +216,7 @@ interface RelationRequest {
   readonly relation: RelationModel
   readonly services: RecordServices
   readonly caller: Caller
-  readonly args: Arguments
+  readonly args: FieldArguments
   readonly info: GraphQLResolveInfo
 }
 
@@ -313,14 +313,14 @@ export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => u
     form === 'int' || itemForm === 'int'
       ? (value: unknown) => asInts(field, value, suffix)
       : writerOf(field)
-  if (write === undefined) return (record) => (record as Values)[property] ?? null
+  if (write === undefined) return (record) => (record as RecordValues)[property] ?? null
   return (record) => {
-    const value = (record as Values)[property]
+    const value = (record as RecordValues)[property]
     return value === undefined || value === null ? null : write(value)
   }
 }
 
-type Values = Readonly<Record<string, unknown>>
+type RecordValues = Readonly<Record<string, unknown>>
 
 function asInts(field: FieldModel, input: unknown, suffix: string): unknown {
   const value: unknown = Array.isArray(input) ? input.map(toSafeNumber) : toSafeNumber(input)

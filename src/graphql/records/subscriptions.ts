@@ -23,7 +23,7 @@ import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readOne, type RecordServices } from './resolve-records.js'
 import { readShared, shareBelow } from './shared-reads.js'
-import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import type { GraphqlField, TypeDeclaration } from '../declarations.js'
 
 /** The columns of the record's own table that a condition reads. */
 function columnsOf(condition: Condition | undefined): readonly Column[] {
@@ -196,7 +196,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     for (const wake of this.#wakeCallbacks.splice(0)) wake()
   }
 
-  #take(): Waiting | undefined {
+  #take(): WaitingChange | undefined {
     const [changes] = this.#waiting
     if (changes === undefined) return undefined
     const { ids, past } = changes
@@ -211,7 +211,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   }
 
   /** @returns `undefined` if the caller may not see the row, or if it no longer exists */
-  async #read({ changes, id, past }: Waiting): Promise<ChangeOrFailure | undefined> {
+  async #read({ changes, id, past }: WaitingChange): Promise<ChangeOrFailure | undefined> {
     if (hasExpired(this.#caller, this.#services.now())) {
       this.end()
       return { failure: new HttpError(401, 'The token has expired.') }
@@ -280,7 +280,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   }
 }
 
-interface Waiting {
+interface WaitingChange {
   readonly changes: RowChanges
   readonly id: Id | undefined
   readonly past: PastRow | undefined
@@ -300,9 +300,9 @@ function eventsLost(): HttpError {
 export function declareSubscription(
   model: RecordModel,
   services: RecordServices,
-): [string, FieldDeclaration] {
+): [string, GraphqlField] {
   const { name, one, access } = model
-  const field: FieldDeclaration = {
+  const field: GraphqlField = {
     type: `${name}Change`,
     access,
     description: `Sends an event for every ${name} that is created, updated or deleted, if the caller may see it.`,
@@ -322,7 +322,7 @@ export function declareSubscription(
  * ```
  */
 export function declareChange({ name, one, ids }: RecordModel): [string, TypeDeclaration] {
-  const read = (type: string, read: (change: RecordChange) => unknown): FieldDeclaration => ({
+  const read = (type: string, read: (change: RecordChange) => unknown): GraphqlField => ({
     type,
     resolve: (change) => read(change as RecordChange),
   })

@@ -22,7 +22,7 @@ import {
   completeText,
   ProtocolError,
   invalidParams,
-  type Exchange,
+  type MessageExchange,
   type MaybePromise,
   type JsonObject,
   type ServerInfo,
@@ -38,7 +38,7 @@ import type { ToolResults } from './results.js'
 import { dottedPath, type ArgumentLocation, type RouteTool } from './tool-schema.js'
 
 /** The sender of a message. */
-export interface Caller {
+export interface MessageSender {
   readonly request: HttpRequest
   /** Undefined: an anonymous caller. */
   readonly auth: RequestAuth | undefined
@@ -82,10 +82,14 @@ export class RouteCaller {
   }
 
   /** @returns the text of the tool's result */
-  tool(tool: RouteTool, request: CallRequest, exchange: Exchange<Caller>): MaybePromise<string> {
+  tool(
+    tool: RouteTool,
+    request: CallRequest,
+    exchange: MessageExchange<MessageSender>,
+  ): MaybePromise<string> {
     const inputProblems = findInputProblems(tool, request.input)
     if (inputProblems !== undefined)
-      return andThen(this.#rejectUnauthorized(tool, exchange), () =>
+      return andThen(this.#checkAccess(tool, exchange), () =>
         this.results.failed(inputProblemText(inputProblems)),
       )
     const call = toCall(tool, request, exchange.context)
@@ -98,7 +102,7 @@ export class RouteCaller {
     tool: RouteTool,
     call: RouteCall,
     request: CallRequest,
-    exchange: Exchange<Caller>,
+    exchange: MessageExchange<MessageSender>,
   ): MaybePromise<string> {
     return andThen(this.route(tool.route, call, request, exchange), (response) => {
       if (typeof response === 'string') return response
@@ -110,9 +114,9 @@ export class RouteCaller {
   /**
    * Input problems are reported only to callers who may call the tool. All other calls are checked by the pipeline of the route.
    */
-  #rejectUnauthorized(
+  #checkAccess(
     { route, name }: RouteTool,
-    { context }: Exchange<Caller>,
+    { context }: MessageExchange<MessageSender>,
   ): MaybePromise<void> {
     const { request, auth } = context
     return andThen(this.#routes.admits(route, request, auth), (admits) => {
@@ -133,7 +137,7 @@ export class RouteCaller {
     route: RouteInfo,
     call: RouteCall,
     request: CallRequest,
-    exchange: Exchange<Caller>,
+    exchange: MessageExchange<MessageSender>,
   ): MaybePromise<InternalResponse | string> {
     if (route.arguments.includes('toolCall'))
       return this.#callInteractiveRoute(route, call, request, exchange)
@@ -147,7 +151,7 @@ export class RouteCaller {
     route: RouteInfo,
     call: RouteCall,
     request: CallRequest,
-    exchange: Exchange<Caller>,
+    exchange: MessageExchange<MessageSender>,
   ): Promise<InternalResponse | string> {
     const { context } = exchange
     const toolCall = await this.#createToolCall(request, exchange)
@@ -163,7 +167,7 @@ export class RouteCaller {
   }
 
   #send(
-    { request, cancelled }: Caller,
+    { request, cancelled }: MessageSender,
     route: RouteInfo,
     call: RouteCall,
   ): MaybePromise<InternalResponse> {
@@ -180,9 +184,7 @@ export class RouteCaller {
     try {
       const callWithSignal = cancelled === undefined ? call : { ...call, signal: cancelled }
       const response = this.#routes.call(request, route, callWithSignal)
-      return response instanceof Promise
-        ? response.then(requireAccess, failed)
-        : requireAccess(response)
+      return response instanceof Promise ? response.then(checkToken, failed) : checkToken(response)
     } catch (error) {
       return failed(error)
     }
@@ -190,7 +192,7 @@ export class RouteCaller {
 
   async #createToolCall(
     { round, method, name, input }: CallRequest,
-    exchange: Exchange<Caller>,
+    exchange: MessageExchange<MessageSender>,
   ): Promise<ActiveToolCall> {
     if (round.state === undefined) return new ActiveToolCall(exchange, {})
     const caller = exchange.context.auth?.claims
@@ -216,7 +218,7 @@ export class RouteCaller {
   async #inputRequiredText(
     call: ActiveToolCall,
     request: CallRequest,
-    { auth }: Caller,
+    { auth }: MessageSender,
   ): Promise<string | undefined> {
     if (call.refusal !== undefined) throw call.refusal
     const requestNames = Object.keys(call.inputRequests)
@@ -246,7 +248,7 @@ export function unknownTool(name: string): ProtocolError {
 }
 
 /** @throws {TokenRequired} the route requires another token */
-function requireAccess(response: InternalResponse): InternalResponse {
+function checkToken(response: InternalResponse): InternalResponse {
   if (response.status === 401) throw new TokenRequired()
   return response
 }
@@ -302,7 +304,7 @@ function locationOf(
   return locations.get(name) ?? (takesDottedPaths && dottedPath.test(name) ? 'query' : undefined)
 }
 
-function toCall(tool: RouteTool, request: CallRequest, { auth }: Caller): RouteCall {
+function toCall(tool: RouteTool, request: CallRequest, { auth }: MessageSender): RouteCall {
   const { input } = request
   const params: Record<string, string> = {}
   const body: Record<string, unknown> = {}

@@ -11,7 +11,7 @@ import {
   type Routes,
   schemaOf,
 } from '../../index.js'
-import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './decorators.js'
+import { namesIn, promptOf, resourceOf, type ResourceOptions, toolOf } from './decorators.js'
 import { inlineDefinitions } from './inline-definitions.js'
 import { completeText, isJsonObject, type JsonObject, type ServerInfo } from './protocol.js'
 import { isRecordRoute, type ToolRecords } from './record-tools.js'
@@ -28,7 +28,7 @@ export interface CatalogResource {
   readonly match: UriMatcher | undefined
   readonly names: readonly string[]
   readonly mime: string | undefined
-  readonly complete: Completer
+  readonly complete: ResourceOptions['complete']
   readonly description: JsonObject
 }
 
@@ -36,14 +36,12 @@ export interface CatalogPrompt {
   readonly route: RouteInfo
   readonly name: string
   readonly names: readonly string[]
-  readonly complete: Completer
+  readonly complete: ResourceOptions['complete']
   readonly description: JsonObject
 }
 
-type Completer = ResourceOptions['complete']
-
 /** An entry of a list, with the route that decides who may see it. */
-interface ListEntry {
+interface CatalogEntry {
   readonly route: RouteInfo
   /** True: visible without a token. Default: the rule of the route decides. */
   readonly isOpen?: boolean
@@ -62,7 +60,7 @@ const listTtlMs = 300_000
 /** The number of cached lists. */
 const maxCachedLists = 500
 
-export interface ListKind<Entry extends ListEntry = ListEntry> {
+export interface ListKind<Entry extends CatalogEntry = CatalogEntry> {
   readonly name: 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
   readonly entries: readonly Entry[]
   /** Limits the descriptions to what the caller may see. Default: the complete descriptions. */
@@ -70,14 +68,14 @@ export interface ListKind<Entry extends ListEntry = ListEntry> {
 }
 
 /** The entries as a caller may see them. */
-export interface EntryView<Entry extends ListEntry> {
+export interface EntryView<Entry extends CatalogEntry> {
   /** The same text for callers with the same rights. */
   readonly key: string
   readonly describe: (entry: Entry) => JsonObject
 }
 
 /** The lists of one kind, one for each set of rights. */
-export class AccessList<Entry extends ListEntry = ListEntry> {
+export class AccessList<Entry extends CatalogEntry = CatalogEntry> {
   readonly #kind: ListKind<Entry>
   readonly #routes: Routes
   readonly #info: ServerInfo
@@ -172,7 +170,10 @@ function withInlineSchemas(description: JsonObject): JsonObject {
   }
 }
 
-const completeView: EntryView<ListEntry> = { key: '', describe: ({ description }) => description }
+const completeView: EntryView<CatalogEntry> = {
+  key: '',
+  describe: ({ description }) => description,
+}
 
 export interface Catalog {
   readonly tools: ReadonlyMap<string, RouteTool>

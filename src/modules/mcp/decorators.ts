@@ -71,7 +71,7 @@ export function toolOfRecord(type: object): ToolOptions | undefined {
 }
 
 /** Completes an argument, from the text so far and the arguments that are already set. */
-export type Complete = (
+export type Completer = (
   text: string,
   argument: string,
   knownArguments: Readonly<Record<string, unknown>>,
@@ -85,7 +85,7 @@ export interface ResourceOptions {
   /** The media type. Default: the content type of the response. */
   mime?: string
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
-  complete?: Complete | Readonly<Record<string, Complete>>
+  complete?: Completer | Readonly<Record<string, Completer>>
 }
 
 export interface PromptOptions {
@@ -96,7 +96,7 @@ export interface PromptOptions {
   /** A class whose fields are the prompt's arguments. The handler gets it as `query`. Default none. */
   arguments?: Class
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
-  complete?: Complete | Readonly<Record<string, Complete>>
+  complete?: Completer | Readonly<Record<string, Completer>>
 }
 
 const resourceDecorator = createDecorator(
@@ -114,19 +114,19 @@ const toolNames: readonly (keyof ToolOptions)[] = [...textOptions, 'writes']
 const resourceNames: readonly (keyof ResourceOptions)[] = [...textOptions, 'complete', 'mime']
 const promptNames: readonly (keyof PromptOptions)[] = [...textOptions, 'arguments', 'complete']
 
-interface DecoratorProblem {
+interface OptionProblem {
   readonly message: string
   readonly remedy: string
 }
 
-function findUnknownNames(options: object, names: readonly string[]): DecoratorProblem[] {
+function findUnknownNames(options: object, names: readonly string[]): OptionProblem[] {
   return findUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
     message: `has unknown options: ${message}`,
     remedy,
   }))
 }
 
-function findTemplateProblems(template: unknown): DecoratorProblem[] {
+function findTemplateProblems(template: unknown): OptionProblem[] {
   if (typeof template === 'string' && /^[a-z][a-z\d+.-]*:(?:[^{}]|\{\w+\}(?!\{))+$/i.test(template))
     return []
   return [

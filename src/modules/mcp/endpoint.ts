@@ -28,7 +28,7 @@ import {
   type RequestAuth,
 } from '../../index.js'
 import { isLoopback, type McpOptions } from './options.js'
-import type { Caller } from './calls.js'
+import type { MessageSender } from './calls.js'
 import {
   MessageStream,
   sessionHeader,
@@ -194,7 +194,7 @@ export function endpoint(options: McpOptions): ControllerClass {
     ): MaybePromise<Reply> {
       if (auth === 'bad') throw this.unauthorized(true)
       if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
-      requireJson(request)
+      checkContentType(request)
       try {
         return this.respondTo(readMessage(body), request, auth)
       } catch (error) {
@@ -283,13 +283,13 @@ function replyOrStream(
 }
 
 /** The transport of a message that came by HTTP. */
-class HttpTransport implements Transport<Caller> {
-  readonly context: Caller
+class HttpTransport implements Transport<MessageSender> {
+  readonly context: MessageSender
   readonly revision: string | undefined
   /** Set once a message must be sent before the response. */
   stream: MessageStream | undefined
 
-  constructor(context: Caller, revision: string | undefined) {
+  constructor(context: MessageSender, revision: string | undefined) {
     this.context = context
     this.revision = revision
   }
@@ -308,7 +308,7 @@ class HttpTransport implements Transport<Caller> {
 }
 
 /** @throws {HttpError} 415, because a page of any site could send a form */
-function requireJson(request: HttpRequest): void {
+function checkContentType(request: HttpRequest): void {
   if (!/^application\/json\b/i.test(headerOf(request, 'content-type') ?? ''))
     throw new HttpError(415, `Send ${json}.`, { headers: { accept: json } })
 }

@@ -22,7 +22,7 @@ export {
   Prompt,
   Resource,
   Tool,
-  type Complete,
+  type Completer,
   type PromptOptions,
   type ResourceOptions,
   type ToolOptions,

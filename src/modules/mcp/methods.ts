@@ -5,7 +5,7 @@
 import {
   isJsonObject,
   invalidParams,
-  type Exchange,
+  type MessageExchange,
   type MaybePromise,
   type JsonObject,
   type Method,
@@ -13,7 +13,7 @@ import {
 } from './protocol.js'
 
 /** A list for one caller: the complete result (`{ tools: […], ttlMs, cacheScope }`), or its text. */
-type ReadList<Context> = (exchange: Exchange<Context>) => MaybePromise<Result>
+type ReadList<Context> = (exchange: MessageExchange<Context>) => MaybePromise<Result>
 
 /** Sent by a client that repeats a call: its responses, and the state that the server returned. */
 export interface RoundInput {
@@ -27,7 +27,7 @@ export interface Tools<Context> {
   readonly call: (
     name: string,
     input: JsonObject,
-    exchange: Exchange<Context>,
+    exchange: MessageExchange<Context>,
     round: RoundInput,
   ) => MaybePromise<Result>
 }
@@ -37,7 +37,7 @@ export interface Resources<Context> {
   readonly templates: ReadList<Context>
   readonly read: (
     uri: string,
-    exchange: Exchange<Context>,
+    exchange: MessageExchange<Context>,
     round: RoundInput,
   ) => MaybePromise<Result>
 }
@@ -47,7 +47,7 @@ export interface Prompts<Context> {
   readonly get: (
     name: string,
     input: JsonObject,
-    exchange: Exchange<Context>,
+    exchange: MessageExchange<Context>,
     round: RoundInput,
   ) => MaybePromise<Result>
 }
@@ -65,16 +65,16 @@ export interface CompletionRequest {
 }
 
 /** @returns all matches; the first hundred are sent */
-export type Complete<Context> = (
+export type CompletionMethod<Context> = (
   request: CompletionRequest,
-  exchange: Exchange<Context>,
+  exchange: MessageExchange<Context>,
 ) => MaybePromise<readonly string[]>
 
 export interface Features<Context> {
   readonly tools?: Tools<Context> | undefined
   readonly resources?: Resources<Context> | undefined
   readonly prompts?: Prompts<Context> | undefined
-  readonly complete?: Complete<Context> | undefined
+  readonly complete?: CompletionMethod<Context> | undefined
 }
 
 /** Creates the capabilities and the method table of a `ServerDefinition`. */
@@ -123,7 +123,7 @@ function listMethod<Context>(read: ReadList<Context>): Method<Context> {
 /** The protocol allows at most 100 values. */
 const maxCompletions = 100
 
-function completionMethod<Context>(complete: Complete<Context>): Method<Context> {
+function completionMethod<Context>(complete: CompletionMethod<Context>): Method<Context> {
   return async (params, exchange) => {
     const { ref, argument, context } = params
     if (!isJsonObject(ref) || !isJsonObject(argument))

@@ -102,7 +102,7 @@ export function idOf(value: unknown): MessageId | undefined {
 }
 
 /** A message with its transport, as a method receives it. */
-export interface Exchange<Context> {
+export interface MessageExchange<Context> {
   readonly context: Context
   readonly revision: string
   /** True if each request has its capabilities, and calls may ask for input in rounds. */
@@ -139,12 +139,12 @@ export function isModernMessage({ meta }: Message, revision: string | undefined)
 export function openExchange<Context>(
   message: Message,
   transport: Transport<Context>,
-): Exchange<Context> {
+): MessageExchange<Context> {
   return new OpenExchange(message, transport)
 }
 
 /** A class, because an object literal with a getter would have a new hidden class for each message. */
-class OpenExchange<Context> implements Exchange<Context> {
+class OpenExchange<Context> implements MessageExchange<Context> {
   readonly context: Context
   readonly revision: string
   readonly isModern: boolean
@@ -211,7 +211,7 @@ export type Result = JsonObject | string
 /** @throws {ProtocolError} the error of the response. Any other error becomes an internal error */
 export type Method<Context> = (
   params: JsonObject,
-  exchange: Exchange<Context>,
+  exchange: MessageExchange<Context>,
 ) => MaybePromise<Result>
 
 export interface ServerInfo {
@@ -249,7 +249,7 @@ export interface ProtocolResponse {
 export function respond<Context>(
   server: ServerDefinition<Context>,
   message: Message,
-  exchange: Exchange<Context>,
+  exchange: MessageExchange<Context>,
 ): MaybePromise<ProtocolResponse | undefined> {
   const { id, method, params } = message
   if (id === undefined) return undefined

@@ -9,7 +9,13 @@ import {
   type RouteInfo,
   Routes,
 } from '../../index.js'
-import { RouteCaller, logRefusal, unknownTool, type Caller, type CallRequest } from './calls.js'
+import {
+  RouteCaller,
+  logRefusal,
+  unknownTool,
+  type MessageSender,
+  type CallRequest,
+} from './calls.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
 import { createCallerView } from './hidden-fields.js'
 import { readCatalog, AccessList, type Catalog, type CatalogResource } from './catalog.js'
@@ -19,7 +25,7 @@ import {
   codes,
   ProtocolError,
   invalidParams,
-  type Exchange,
+  type MessageExchange,
   type MaybePromise,
   type ServerDefinition,
   type Result,
@@ -29,7 +35,7 @@ import { promptResult, resourceResult, ToolResults, errorText } from './results.
 import { ToolRecords } from './record-tools.js'
 import { RoundStates } from './tool-call.js'
 
-type CallerExchange = Exchange<Caller>
+type CallerExchange = MessageExchange<MessageSender>
 
 /** Instructions for the model, added to the instructions of the application. */
 const dataInstructions =
@@ -41,7 +47,7 @@ export class McpServer implements Lifecycle {
   readonly #state: ApplicationState
   readonly #toolRecords: ToolRecords
   readonly #options: McpOptions
-  #definition: ServerDefinition<Caller> | undefined
+  #definition: ServerDefinition<MessageSender> | undefined
   /** True if anything is available without a token. */
   isOpen = false
 
@@ -83,7 +89,7 @@ export class McpServer implements Lifecycle {
     }
   }
 
-  get definition(): ServerDefinition<Caller> {
+  get definition(): ServerDefinition<MessageSender> {
     if (this.#definition === undefined) throw new Error('The server has not started yet.')
     return this.#definition
   }
@@ -101,7 +107,7 @@ export class McpServer implements Lifecycle {
     catalog: Catalog,
     routeCaller: RouteCaller,
     info: ServerInfo,
-  ): Parameters<typeof methodsOf<Caller>>[0] {
+  ): Parameters<typeof methodsOf<MessageSender>>[0] {
     const { tools, resources, prompts } = catalog
     const list = (name: 'resources' | 'resourceTemplates' | 'prompts', entries: Entries) =>
       new AccessList({ name, entries: [...entries] }, this.#routes, info)
@@ -181,7 +187,7 @@ export class McpServer implements Lifecycle {
                   )
                   return typeof response === 'string'
                     ? response
-                    : promptResult(requireSuccess(response, unknown))
+                    : promptResult(checkSuccess(response, unknown))
                 })
               },
             },
@@ -206,7 +212,7 @@ export class McpServer implements Lifecycle {
     return this.#withAccess(resource.route, exchange, notFound, async () => {
       const response = await routeCaller.route(resource.route, { params }, request, exchange)
       if (typeof response === 'string') return response
-      return resourceResult(requireSuccess(response, notFound), uri, resource.mime)
+      return resourceResult(checkSuccess(response, notFound), uri, resource.mime)
     })
   }
 
@@ -291,10 +297,7 @@ function decode(text: string): string | undefined {
 }
 
 /** @throws {ProtocolError} the response is an error */
-function requireSuccess(
-  response: InternalResponse,
-  notFound: () => ProtocolError,
-): InternalResponse {
+function checkSuccess(response: InternalResponse, notFound: () => ProtocolError): InternalResponse {
   const { status } = response
   if (status < 400) return response
   if (status === 403 || status === 404) throw notFound()

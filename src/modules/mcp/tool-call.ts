@@ -20,7 +20,7 @@ import {
   type JsonObject,
   codes,
   ProtocolError,
-  type Exchange,
+  type MessageExchange,
 } from './protocol.js'
 
 /** A state is valid only for the same caller and the same call. */
@@ -177,11 +177,11 @@ export class ActiveToolCall implements ToolCall {
   readonly responses: Record<string, unknown>
   /** Set if the client lacks a required capability. */
   refusal: ProtocolError | undefined
-  readonly #exchange: Exchange<unknown>
+  readonly #exchange: MessageExchange<unknown>
   #share = -minProgressStep
   #signal: AbortSignal | undefined
 
-  constructor(exchange: Exchange<unknown>, responses: JsonObject) {
+  constructor(exchange: MessageExchange<unknown>, responses: JsonObject) {
     this.#exchange = exchange
     this.capabilities = exchange.capabilities
     this.responses = { ...responses }

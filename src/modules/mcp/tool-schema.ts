@@ -6,7 +6,7 @@ import { withLocalDefinitions, type RouteDescriptions, type RouteInfo } from '..
 import type { ToolOptions } from './decorators.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 
-type Operation = NonNullable<ReturnType<RouteDescriptions['operations']['get']>>
+type DescribedOperation = NonNullable<ReturnType<RouteDescriptions['operations']['get']>>
 type Schemas = RouteDescriptions['schemas']
 
 /** The part of a request that an argument belongs to. */
@@ -93,7 +93,7 @@ interface Input {
 /** `account.owner.name.like` */
 export const dottedPath = /^\w+(?:\.\w+)+$/
 
-function readInput(operation: Operation, schemas: Schemas): Input | ToolProblem {
+function readInput(operation: DescribedOperation, schemas: Schemas): Input | ToolProblem {
   const properties: Record<string, unknown> = {}
   const locations = new Map<string, ArgumentLocation>()
   const required: string[] = []
@@ -172,7 +172,7 @@ interface Body {
 }
 
 /** @returns undefined without a body, `'other'` if it is not JSON */
-function readBody(operation: Operation, schemas: Schemas): Body | 'other' | undefined {
+function readBody(operation: DescribedOperation, schemas: Schemas): Body | 'other' | undefined {
   const { requestBody } = operation
   if (requestBody === undefined || !('content' in requestBody)) return undefined
   const { content, required = false } = requestBody
@@ -215,7 +215,10 @@ function toJsonSchema(schema: object): JsonObject {
 }
 
 /** The schema of the only successful response, if it is an object. */
-function outputOf({ responses = {} }: Operation, schemas: Schemas): JsonObject | undefined {
+function outputOf(
+  { responses = {} }: DescribedOperation,
+  schemas: Schemas,
+): JsonObject | undefined {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   const [success, ...otherSuccesses] = successes
   if (success === undefined || otherSuccesses.length > 0) return undefined
@@ -227,7 +230,7 @@ function outputOf({ responses = {} }: Operation, schemas: Schemas): JsonObject |
   return withLocalDefinitions(schema, schemas) as JsonObject
 }
 
-function hintsOf({ method }: RouteInfo, operation: Operation): JsonObject {
+function hintsOf({ method }: RouteInfo, operation: DescribedOperation): JsonObject {
   if (method === 'GET') return { readOnlyHint: true, openWorldHint: false }
   const idempotentHint = method === 'PUT' || method === 'DELETE' || takesIdempotencyKeys(operation)
   return {
@@ -239,7 +242,7 @@ function hintsOf({ method }: RouteInfo, operation: Operation): JsonObject {
 }
 
 /** `idempotent()` documents this header. */
-function takesIdempotencyKeys({ parameters = [] }: Operation): boolean {
+function takesIdempotencyKeys({ parameters = [] }: DescribedOperation): boolean {
   return parameters.some(
     (one) => 'in' in one && one.in === 'header' && /^idempotency-key$/i.test(one.name),
   )

@@ -24,7 +24,7 @@ import {
 } from './measure.js'
 import { readZone } from './zone-offsets.js'
 
-export interface HavingCondition {
+export interface AggregateTest {
   readonly measure: Measure
   readonly operator: Operator
   /** Set for `isNull`, and for `eq` and `ne` with null: whether the value must be null. For `in`: null is one of the values. */
@@ -44,7 +44,7 @@ export interface AggregateTerm {
 export interface Aggregate {
   readonly groups: readonly Measure[]
   readonly measures: readonly Measure[]
-  readonly having: readonly HavingCondition[]
+  readonly having: readonly AggregateTest[]
   readonly order: readonly AggregateTerm[]
   /** The slot of the limit. */
   readonly limit: number | undefined
@@ -281,7 +281,7 @@ class AggregateReader implements Slots {
     )
   }
 
-  #having(input: unknown): HavingCondition[] {
+  #having(input: unknown): AggregateTest[] {
     if (input === undefined) return []
     if (input === skip) throw skipAt('having')
     if (!isPlainObject(input) || (Object.keys(input).length === 0 && !isEmptyMap(input)))
@@ -341,7 +341,7 @@ class AggregateReader implements Slots {
 }
 
 /** A measure of a group, which `having` compares. */
-class MeasureOperand implements Operand<readonly HavingCondition[]> {
+class MeasureOperand implements Operand<readonly AggregateTest[]> {
   readonly maxItems = maxItems
   readonly dialect: Dialect
   readonly #measure: Measure
@@ -378,24 +378,24 @@ class MeasureOperand implements Operand<readonly HavingCondition[]> {
     return text
   }
 
-  compare(operator: Operator, encoded: unknown): HavingCondition[] {
+  compare(operator: Operator, encoded: unknown): AggregateTest[] {
     return this.#test(operator, { slot: this.#slots.values.push(encoded) - 1 })
   }
 
-  testNull(isNull: boolean): HavingCondition[] {
+  testNull(isNull: boolean): AggregateTest[] {
     return this.#test('isNull', { isNull })
   }
 
-  testList(encoded: readonly unknown[], orNull: boolean): HavingCondition[] {
+  testList(encoded: readonly unknown[], orNull: boolean): AggregateTest[] {
     const slots = encoded.map((value) => this.#slots.values.push(value) - 1)
     return this.#test('in', { isNull: orNull, slots })
   }
 
-  every(tests: readonly (readonly HavingCondition[])[]): HavingCondition[] {
+  every(tests: readonly (readonly AggregateTest[])[]): AggregateTest[] {
     return tests.flat()
   }
 
-  #test(operator: Operator, test: Partial<HavingCondition>): HavingCondition[] {
+  #test(operator: Operator, test: Partial<AggregateTest>): AggregateTest[] {
     const { slots, isNull } = test
     this.#slots.key += `${this.#measure.key}${operator}${slots?.length ?? ''}${isNull ?? ''};`
     return [{ isNull: undefined, slot: -1, ...test, measure: this.#measure, operator }]

@@ -4,7 +4,7 @@ import { FilterReader } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import { rejectUndefined } from '../filters/list-options.js'
+import { checkFilterOptions } from '../filters/list-options.js'
 import { readProgramQuery } from '../filters/query-errors.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { boundToShard } from '../statements/shard.js'
@@ -43,7 +43,7 @@ function readRows<T extends object>(
   options: AggregateOptions<T>,
   isLarge: boolean,
 ): MaybePromise<AggregateRow<T>[]> {
-  rejectUndefined(options)
+  checkFilterOptions(options)
   const { where, view } = options
   const { context } = source
   const values: unknown[] = []

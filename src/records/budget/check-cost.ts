@@ -18,7 +18,7 @@ import {
 import type { TableSizes } from './table-sizes.js'
 
 /** A list query of `crud`. */
-export interface ListQuery extends Omit<CostedQuery, 'counts'> {
+export interface CostedList extends Omit<CostedQuery, 'counts'> {
   /** All rows of the filter are counted. */
   readonly countsRows?: boolean
   /** It returns groups of rows, which have no large values. */
@@ -38,7 +38,7 @@ export type RequestedRelations = ReadonlyMap<Relation, RequestedRelations>
 /** @throws {HttpError} 400 `TOO_COSTLY` */
 export function checkCost(
   table: Table,
-  query: ListQuery,
+  query: CostedList,
   sizes: TableSizes,
   maxCost: number,
 ): void {
@@ -49,7 +49,7 @@ export function checkCost(
   if (pointsOf(table, query, sizes) > maxCost) throw tooCostly(maxCost)
 }
 
-function pointsOf(table: Table, query: ListQuery, sizes: TableSizes): number {
+function pointsOf(table: Table, query: CostedList, sizes: TableSizes): number {
   const { limit, shape, counts = [], countsRows = false } = query
   const { points } = costOf(recordNaming(table), { ...query, counts: countsRows }, sizes)
   const rows = shape === undefined ? 0 : estimateRelatedRows(shape.relations, limit, sizes)

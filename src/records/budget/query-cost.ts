@@ -55,14 +55,14 @@ const weights = Object.freeze({
 export const unknownValue: unique symbol = Symbol('a value that is not known yet')
 
 /** The names by which a query addresses a record's columns and relations. */
-export interface Naming {
+export interface RecordNames {
   readonly table: Table
   column(name: string): Column | undefined
-  relation(name: string): { readonly relation: Relation; readonly naming: Naming } | undefined
+  relation(name: string): { readonly relation: Relation; readonly naming: RecordNames } | undefined
 }
 
 /** The record's own names. */
-export function recordNaming(table: Table): Naming {
+export function recordNaming(table: Table): RecordNames {
   return {
     table,
     column: (name) => table.byProperty.get(name),
@@ -107,7 +107,7 @@ export interface CostBasis {
 }
 
 /** The cost of a list or a count, without the rows that it returns. */
-export function costOf(naming: Naming, query: CostedQuery, basis: CostBasis): QueryCost {
+export function costOf(naming: RecordNames, query: CostedQuery, basis: CostBasis): QueryCost {
   const rows = basis.rowsOf(naming.table.name)
   return new CostReader(basis).read(naming, query, rows)
 }
@@ -115,7 +115,7 @@ export function costOf(naming: Naming, query: CostedQuery, basis: CostBasis): Qu
 /** The cost of reading the related rows of one row. */
 export function costOfRelated(
   relation: Relation,
-  naming: Naming,
+  naming: RecordNames,
   query: CostedQuery,
   basis: CostBasis,
 ): QueryCost {
@@ -197,7 +197,7 @@ class CostReader {
     this.#basis = basis
   }
 
-  read(naming: Naming, query: CostedQuery, rows: number): QueryCost {
+  read(naming: RecordNames, query: CostedQuery, rows: number): QueryCost {
     const isFiltered = hasConditions(query.where)
     this.#isRanked = !isGiven(query.orderBy) && !query.counts && !query.aggregates
     const work = isFiltered
@@ -224,14 +224,14 @@ class CostReader {
   }
 
   /** Conditions that must all hold: the one with the best index decides how many rows are read. */
-  #filter(naming: Naming, where: unknown, rows: number): Work {
+  #filter(naming: RecordNames, where: unknown, rows: number): Work {
     if (where === unknownValue) this.#dependsOnVariables = true
     if (!isPlainObject(where)) return { rows, each: 0, once: 0 }
     const parts = Object.keys(where).map((name) => this.#condition(naming, name, where[name], rows))
     return combine(parts, rows)
   }
 
-  #condition(naming: Naming, name: string, value: unknown, rows: number): Work {
+  #condition(naming: RecordNames, name: string, value: unknown, rows: number): Work {
     if (value === undefined) return { rows, each: 0, once: 0 }
     if (value === unknownValue) this.#dependsOnVariables = true
     if (name === 'and' || name === 'or') {
@@ -264,7 +264,7 @@ class CostReader {
 
   /** A condition through a relation reads the related rows: once for all rows, or once for each row. */
   #related(
-    { relation, naming }: { readonly relation: Relation; readonly naming: Naming },
+    { relation, naming }: { readonly relation: Relation; readonly naming: RecordNames },
     value: unknown,
     rows: number,
   ): Work {
@@ -344,7 +344,7 @@ class CostReader {
   }
 
   /** @returns `undefined` if an index has the rows in this order */
-  #order(naming: Naming, orderBy: unknown): { readonly relations: number } | undefined {
+  #order(naming: RecordNames, orderBy: unknown): { readonly relations: number } | undefined {
     if (!isGiven(orderBy)) return undefined
     if (orderBy === unknownValue) this.#dependsOnVariables = true
     for (const term of toList(orderBy)) {
@@ -363,7 +363,7 @@ class CostReader {
   }
 
   /** The number of further relations on the path to the field that rows are sorted by. */
-  #relationsIn(naming: Naming, term: unknown): number {
+  #relationsIn(naming: RecordNames, term: unknown): number {
     if (term === unknownValue) this.#dependsOnVariables = true
     if (!isPlainObject(term)) return 0
     return Object.keys(term).reduce((sum, name) => {

@@ -121,7 +121,7 @@ export class FilterReader implements OperandFilter {
   }
 
   /** @returns `undefined` for no condition: the value is `skip` */
-  #readOne(table: Table, entry: Entry): Condition | undefined {
+  #readOne(table: Table, entry: NamedCondition): Condition | undefined {
     const { name, value, path } = entry
     if (name === 'and' || name === 'or' || name === 'not') return this.#readGroup(table, entry)
     const codec = this.#context.codecOf(table).byProperty.get(name)
@@ -139,7 +139,7 @@ export class FilterReader implements OperandFilter {
     return { kind: 'related', relation, part }
   }
 
-  #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
+  #readGroup(table: Table, { name, value, path, depth }: NamedCondition): Condition {
     if (value === undefined || value === skip) throw this.#invalidValue(value, path)
     if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
     // Each item has at least one condition, or counts as one.
@@ -260,7 +260,7 @@ export class FilterReader implements OperandFilter {
   }
 }
 
-interface Entry {
+interface NamedCondition {
   readonly name: string
   readonly value: unknown
   readonly path: string

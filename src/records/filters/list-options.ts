@@ -103,7 +103,7 @@ const listOptions: ReadonlySet<string> = new Set([
  */
 export function checkListOptions(options: object): void {
   checkCallOptions('list', options, listOptions)
-  rejectUndefined(options)
+  checkFilterOptions(options)
 }
 
 /** The options that filter rows, each with the value that selects all rows. */
@@ -117,7 +117,7 @@ const filterOptions = [
  * @throws {DeclarationError} for a filter or search that is present but undefined
  * @throws {TypeError} for a flag that is neither true nor false
  */
-export function rejectUndefined(options: object): void {
+export function checkFilterOptions(options: object): void {
   const values = options as Readonly<Record<string, unknown>>
   for (const [name, replacement] of filterOptions)
     if (values[name] === undefined && name in values) throw undefinedOption(name, replacement)
@@ -148,13 +148,13 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
 /** @throws as `checkListOptions` */
 export function checkCountOptions(options: object): void {
   checkCallOptions('count', options, countOptions)
-  rejectUndefined(options)
+  checkFilterOptions(options)
 }
 
 /** @throws as `checkListOptions` */
 export function checkRowCountOptions(options: object): void {
   checkCallOptions('counts', options, rowCountOptions)
-  rejectUndefined(options)
+  checkFilterOptions(options)
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])

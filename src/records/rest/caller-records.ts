@@ -32,7 +32,7 @@ import { providerOf } from '../statements/source.js'
 import { ClientRecords } from '../clients/client-records.js'
 
 /** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
-type Values = Readonly<Record<string, unknown>>
+type InputValues = Readonly<Record<string, unknown>>
 
 type CallerListOptions<T> = Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' | 'after'>
 
@@ -199,7 +199,7 @@ export class CallerRecords<T extends object = object> {
    * @returns the new row; only its key if the caller may not read the record
    * @throws {HttpError} 400 as for a body, 401, 403, 409
    */
-  async create(values: Values): Promise<T> {
+  async create(values: InputValues): Promise<T> {
     await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     return ofCaller(() => this.#records.create({ ...checked }))
@@ -210,7 +210,7 @@ export class CallerRecords<T extends object = object> {
    *
    * @throws {HttpError} as `create`
    */
-  async check(values: Values): Promise<void> {
+  async check(values: InputValues): Promise<void> {
     await this.#checkWriteRight('create')
     await this.#checks.complete(values)
   }
@@ -232,7 +232,7 @@ export class CallerRecords<T extends object = object> {
    * @returns the row as it would be stored, without the key that the database makes
    * @throws {HttpError} as `create`
    */
-  async checkCreate(values: Values, changedKeys?: ReadonlySet<string>): Promise<T> {
+  async checkCreate(values: InputValues, changedKeys?: ReadonlySet<string>): Promise<T> {
     await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     const row = await ofCaller(() =>
@@ -249,7 +249,7 @@ export class CallerRecords<T extends object = object> {
    */
   async checkUpdate(
     id: Id,
-    values: Values,
+    values: InputValues,
     expected?: readonly number[],
     changedKeys?: ReadonlySet<string>,
   ): Promise<T | null> {
@@ -263,7 +263,7 @@ export class CallerRecords<T extends object = object> {
    * @returns null if no row has the key, or the caller cannot see it; otherwise as `create`
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
-  async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
+  async update(id: Id, values: InputValues, expected?: readonly number[]): Promise<T | null> {
     await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.update(id, { ...checked }, expected))

@@ -19,7 +19,7 @@ import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
 import {
   largestLimit,
-  type OrderTerms,
+  type QueryOrder,
   readCount,
   readNames,
   readOnce,
@@ -34,7 +34,7 @@ interface AggregateQuery {
   readonly count: boolean | undefined
   readonly functions: Readonly<Record<string, readonly string[]>>
   readonly having: Record<string, unknown> | undefined
-  readonly orderBy: OrderTerms[]
+  readonly orderBy: QueryOrder[]
   readonly limit: number
 }
 

@@ -25,11 +25,11 @@ import { readRelationTree, type RelationTree } from '../policy/client-view.js'
 import { isMap, parseJson, tryParseJson } from '../../core/json.js'
 
 /** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
-export type OrderTerms = Nested<'asc' | 'desc'>
+export type QueryOrder = Nested<'asc' | 'desc'>
 
 export interface CrudQuery {
   readonly where: Record<string, unknown>
-  readonly orderBy: OrderTerms[]
+  readonly orderBy: QueryOrder[]
   readonly limit: number
   readonly offset: number
   /** The list starts after the row of this cursor. */
@@ -114,7 +114,7 @@ export function readCount(
 }
 
 /** `-price,name,org.name` */
-export function readOrderBy(text: string | string[] | undefined): OrderTerms[] {
+export function readOrderBy(text: string | string[] | undefined): QueryOrder[] {
   const terms = readNames('orderBy', text) ?? []
   return terms.map((term) =>
     term.startsWith('-') ? nest(term.slice(1).split('.'), 'desc') : nest(term.split('.'), 'asc'),

@@ -199,7 +199,7 @@ function isRead(operation: CrudOperation): operation is Exclude<CrudOperation, W
 }
 
 /** What the routes of a record share. */
-interface RouteContext {
+interface CrudContext {
   readonly table: Table
   readonly database: () => Database
   readonly maxCost: number
@@ -230,7 +230,7 @@ function crudRoutes(table: Table, database: () => Database, maxCost: number): Cr
   ]
 }
 
-function createContext(table: Table, database: () => Database, maxCost: number): RouteContext {
+function createContext(table: Table, database: () => Database, maxCost: number): CrudContext {
   const { type, key, relations } = table
   const { isPersonal } = policyOf(table)
   const tables = [table, ...[...relations.values()].map(({ target }) => target)]
@@ -263,7 +263,7 @@ function listRoute({
   maxCost,
   readArguments,
   recordsToRead,
-}: RouteContext): CrudRoute {
+}: CrudContext): CrudRoute {
   return {
     operation: 'list',
     method: 'GET',
@@ -285,7 +285,7 @@ function aggregateRoute({
   maxCost,
   readArguments,
   recordsToRead,
-}: RouteContext): CrudRoute {
+}: CrudContext): CrudRoute {
   return {
     operation: 'aggregate',
     method: 'GET',
@@ -307,7 +307,7 @@ function findRoute({
   rowPath,
   readArguments,
   recordsToRead,
-}: RouteContext): CrudRoute {
+}: CrudContext): CrudRoute {
   return {
     operation: 'find',
     method: 'GET',
@@ -332,7 +332,7 @@ function findRoute({
   }
 }
 
-function createRoute({ table, bodies, usesCaller, recordsToWrite }: RouteContext): CrudRoute {
+function createRoute({ table, bodies, usesCaller, recordsToWrite }: CrudContext): CrudRoute {
   return {
     operation: 'create',
     method: 'POST',
@@ -364,7 +364,7 @@ function updateRoutes({
   rowPath,
   changeArguments,
   recordsToWrite,
-}: RouteContext): CrudRoute[] {
+}: CrudContext): CrudRoute[] {
   const run = (id: Id, body: object, request: HttpRequest): MaybePromise<object | null> => {
     const records = recordsToWrite(request)
     return writeIfAllowed({
@@ -388,7 +388,7 @@ function updateRoutes({
   return [route('PATCH', bodies.changes), route('PUT', bodies.complete)]
 }
 
-function deleteRoute({ table, rowPath, changeArguments, recordsToWrite }: RouteContext): CrudRoute {
+function deleteRoute({ table, rowPath, changeArguments, recordsToWrite }: CrudContext): CrudRoute {
   return {
     operation: 'delete',
     method: 'DELETE',

@@ -4,7 +4,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table, Instance } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
-import { rejectUndefined, type Id } from '../filters/list-options.js'
+import { checkFilterOptions, type Id } from '../filters/list-options.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { changeLockedRow, lockRows } from './change-row.js'
@@ -32,7 +32,7 @@ export interface FilteredChange {
 
 /** @throws {HttpError} 400 `VALIDATION`: the values contain the key, the version or the shard */
 export function checkFilteredChange(table: Table, { where, values }: FilteredChange): void {
-  rejectUndefined({ where })
+  checkFilterOptions({ where })
   void markingWrite(table, () => {
     for (const column of [table.key, table.version, table.shard]) {
       if (column === undefined || !(column.property in values)) continue

@@ -5,7 +5,7 @@
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
-import { rejectUndefined, type Id } from '../filters/list-options.js'
+import { checkFilterOptions, type Id } from '../filters/list-options.js'
 import type { Table, Instance } from '../model/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { inTransaction, lockRows, checkVersion, selectOne } from './change-row.js'
@@ -75,7 +75,7 @@ function deleteFollowed(
 
 /** @returns the number of rows that matched */
 export function deleteWhere(table: Table, source: Source, where: unknown): Promise<number> {
-  rejectUndefined({ where })
+  checkFilterOptions({ where })
   return source
     .atomically(
       async (here) => {

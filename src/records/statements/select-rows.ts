@@ -17,7 +17,7 @@ import { boundToShard } from './shard.js'
 /** The number of rows at each end of a table that are counted for an estimate. */
 const sampleSize = 500
 
-type WithCounts<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
+type CountedRows<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
 
 export class RowCounts<T extends object> {
   readonly #table: Table<T>
@@ -29,7 +29,7 @@ export class RowCounts<T extends object> {
   }
 
   /** @returns `undefined` if there are more than `max` */
-  async upTo(max: number, options: WithCounts<T>): Promise<number | undefined> {
+  async upTo(max: number, options: CountedRows<T>): Promise<number | undefined> {
     checkRowCountOptions(options)
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
@@ -39,7 +39,7 @@ export class RowCounts<T extends object> {
   }
 
   /** Estimates the count from a thousand rows and the database's own estimate of the table's size. */
-  async roughly(options: WithCounts<T>): Promise<number> {
+  async roughly(options: CountedRows<T>): Promise<number> {
     checkRowCountOptions(options)
     const { context } = this.#source
     const { name, deletedAt } = this.#table

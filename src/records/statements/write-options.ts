@@ -2,7 +2,7 @@
  * The options of updates and deletions, and how they are read. Source: public API, Records, continued.
  */
 import { invalid } from '../filters/query-errors.js'
-import { rejectUndefined } from '../filters/list-options.js'
+import { checkFilterOptions } from '../filters/list-options.js'
 import type { Where } from '../model/record-types.js'
 import { type TableCodec, toKey } from '../model/codec.js'
 import type { Table, Instance } from '../model/table.js'
@@ -32,7 +32,7 @@ export function readUpdateOptions(
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
   checkCallOptions('update', options, namesOf(table, updateNames))
-  rejectUndefined(options)
+  checkFilterOptions(options)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
 
