@@ -5,7 +5,7 @@ import type { BuiltSchema } from '../../src/graphql/build-schema.js'
 import { defaultAccess, Executor } from '../../src/graphql/executor.js'
 import type { Outcome } from '../../src/graphql/outcome.js'
 import { defaultGraphqlLimits } from '../../src/graphql/limits.js'
-import { Refusal } from '../../src/graphql/operations.js'
+import { RefusedDocument } from '../../src/graphql/operations.js'
 import {
   PlanningFailure,
   unplannable,
@@ -65,7 +65,7 @@ function plannedBy(
     requests,
     outcome: async (query, variables = {}) => {
       const operation = executor.find(query, undefined)
-      if (operation instanceof Refusal) throw operation.errors[0] ?? new Error('refused')
+      if (operation instanceof RefusedDocument) throw operation.errors[0] ?? new Error('refused')
       return await executor.run(operation, variables, undefined, defaultAccess)
     },
   }
