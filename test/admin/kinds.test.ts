@@ -24,6 +24,14 @@ class Bill {
   @Field('money' as KindName, { list: true }) parts!: number[]
 }
 
+class Values {
+  @Field('enum', { oneOf: ['open', 'closed'] }) state!: string
+  @Field('id', { key: 'uuid' }) key!: string
+  @Field('decimal', { precision: 6, scale: 2 }) price!: string
+  @Field('blob') file!: Buffer
+  @Field(() => Bill) bill!: Bill
+}
+
 @Module({
   controllers: [OpenLogin],
   records: [Bill],
@@ -71,6 +79,22 @@ describe('a new kind on the admin page', () => {
       ...{ label: 'an amount such as 12.50', pattern: '^-?\\d{1,12}\\.\\d{2}$' },
       ...{ comparison: 'text', measure: 'characters', chart: 'groups' },
     })
+  })
+
+  it.each([
+    // A pattern of an enum is a 400, so its rows are searched by the complete word.
+    ['state', { control: 'line', isFreeText: false, filter: 'range' }],
+    ['key', { control: 'line', filter: 'equals', label: 'a UUID' }],
+    ['price', { control: 'decimal', type: 'text', comparison: 'number', chart: 'numbers' }],
+    [
+      'price',
+      { label: expect.stringContaining('4 digits before the point and 2 digits after it') },
+    ],
+    ['file', { control: 'file', measure: 'bytes', filter: 'none', format: 'size' }],
+    ['bill', { control: 'json', type: 'json', filter: 'none', format: 'text' }],
+  ])('leaves %s as its own kind presents it', (name, expected) => {
+    const field = describeFields(Values).find((one) => one.name === name)
+    expect(field?.presentation).toMatchObject(expected)
   })
 
   it('comes to the page with the schema, once for all its fields', async () => {
