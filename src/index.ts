@@ -15,7 +15,6 @@ export type { FieldError } from './errors/field-error.js'
 export type { HttpErrorChanges } from './errors/http-error.js'
 export {
   DeclarationError,
-  findOptionProblems,
   HttpError,
   findUnknownOptions,
   type HttpErrorOptions,
@@ -25,7 +24,6 @@ export { missingPackage, type MissingPackage } from './errors/missing-package.js
 export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
 export { clip, escapeHtml, normalizeText } from './core/text.js'
-export type { OptionRule } from './errors/unknown-options.js'
 export {
   declareOptions,
   type DeclaredOptions,

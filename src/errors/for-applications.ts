@@ -11,11 +11,7 @@ import {
   HttpError as FrameworkHttpError,
   type HttpErrorOptions as FrameworkHttpErrorOptions,
 } from './http-error.js'
-import {
-  findOptionProblems as findFrameworkOptionProblems,
-  findUnknownOptions as rejectFrameworkOptions,
-  type OptionRule,
-} from './unknown-options.js'
+import { findUnknownOptions as rejectFrameworkOptions } from './unknown-options.js'
 
 export type Problem = FrameworkProblem<string>
 export type HttpErrorOptions = FrameworkHttpErrorOptions<string>
@@ -58,15 +54,3 @@ export const findUnknownOptions: (
   allowedNames: readonly string[],
   where?: string,
 ) => Problem[] = rejectFrameworkOptions
-
-/**
- * Returns a problem for every unknown and every invalid option, for the `problems` of a module.
- *
- * @param where what the options belong to: the name of the module
- * @param rules the rules of all options, by name
- */
-export const findOptionProblems: <Options extends object>(
-  where: string,
-  options: Options,
-  rules: Readonly<Record<keyof Options & string, OptionRule>>,
-) => Problem[] = findFrameworkOptionProblems

@@ -45,40 +45,6 @@ export function findUnknownOptions(
     }))
 }
 
-/**
- * Whether a value of an option is valid, and what to write instead. An option that is left out is only a problem if it is
- * `'required'`.
- */
-export type OptionRule = readonly [
-  isValid: (value: unknown) => boolean,
-  remedy: string,
-  required?: 'required',
-]
-
-/**
- * Returns a problem for every unknown and every invalid option, for the `problems` of a module.
- *
- * @param where what the options belong to: the name of the module
- * @param rules the rules of all options, by name
- */
-export function findOptionProblems<Options extends object>(
-  where: string,
-  options: Options,
-  rules: Readonly<Record<keyof Options & string, OptionRule>>,
-): Problem[] {
-  const values = options as Readonly<Record<string, unknown>>
-  const invalid = Object.entries<OptionRule>(rules).flatMap(([name, rule]): Problem[] => {
-    const [isValid, remedy, required] = rule
-    const value = values[name]
-    if (value === undefined ? required === undefined : isValid(value)) return []
-    // Other values are not shown, because they may contain passwords.
-    const isHarmless = typeof value === 'number' || typeof value === 'boolean'
-    const message = `${where}: ${name} cannot be ${isHarmless ? String(value) : 'used'}.`
-    return [{ code: 'INVALID_OPTION', message, remedy }]
-  })
-  return [...findUnknownOptions(options, Object.keys(rules), where), ...invalid]
-}
-
 /** Options that only the framework passes. Messages do not list them. */
 const internalNames: ReadonlySet<string> = new Set(['view', 'related'])
 

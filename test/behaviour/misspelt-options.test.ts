@@ -360,7 +360,6 @@ const index: Places<typeof filigree> = {
   providerMethod: [],
   findMethodProblems: [],
   resolveClass: [],
-  findOptionProblems: [],
   verifyPassword: [],
   acceptsEventStream: [],
   trackCallerAccess: [],

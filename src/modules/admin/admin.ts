@@ -17,7 +17,7 @@ import {
   type ModuleOptions,
   type Class,
 } from '../../index.js'
-import { type AdminOptions, findProblems, findRecordProblems, resolveRecords } from './options.js'
+import { adminOptions, type AdminOptions, findRecordProblems, resolveRecords } from './options.js'
 import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
 
@@ -28,7 +28,7 @@ export type { AdminOptions, LoginOptions } from './options.js'
 
 /** The admin page: `admin({ path: '/admin', roles: 'admin', records: [Ticket], login: { path: '/login' } })`. */
 export const admin = createModule(function admin(options: AdminOptions): ModuleOptions {
-  const problems = findProblems(options)
+  const problems = adminOptions.findProblems(options, 'admin')
   if (problems.length > 0) return { problems }
   const types = () => resolveRecords(options.records)
   const rows = types().flatMap((type) => {

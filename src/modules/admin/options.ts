@@ -1,8 +1,10 @@
 /** The options of `admin()` and their check at startup. */
 import {
+  declareOptions,
   describeRecord,
-  findOptionProblems,
   findUnknownOptions,
+  option,
+  type OptionsOf,
   type Problem,
   type RecordDescription,
   type Class,
@@ -11,81 +13,63 @@ import {
 import { AdminAction, readAdmin } from './declare.js'
 import { parseColour } from './theme.js'
 
-export interface LoginOptions {
-  /** The application's sign-in: a POST route that returns the token in the header `FreshToken`. */
-  path: string
-  /** The application's sign-out: a POST route. Default: a route of the page that revokes the token and ends the session. */
-  signOut?: string
-  /** Buttons for the sign-in by `passkeys()` and by providers of `oidc()`, if the application has them. Default true. */
-  buttons?: boolean
-}
+const loginRemedy = "Write the application's sign-in: { path: '/login' }."
 
-export interface AdminOptions {
+const loginOptions = declareOptions({
+  /** The application's sign-in: a POST route that returns the token in the header `FreshToken`. */
+  path: option.of<string>(isPath, loginRemedy).required(),
+  /** The application's sign-out: a POST route. Default: a route of the page that revokes the token and ends the session. */
+  signOut: option.of<string>(isPath, "Write the application's sign-out: '/signout'."),
+  /** Buttons for the sign-in by `passkeys()` and by providers of `oidc()`, if the application has them. Default true. */
+  buttons: option.flag(),
+})
+
+export interface LoginOptions extends OptionsOf<typeof loginOptions> {}
+
+export const adminOptions = declareOptions({
   /** The path of the page: `/admin`. */
-  path: string
+  path: option
+    .of<string>((value) => isPath(value) && value !== '/', "Write the path of the page: '/admin'.")
+    .required(),
   /** The role that opens the page, or several roles of which one is enough. Policies of the records still apply. */
-  roles: string | readonly string[]
+  roles: option
+    .of<string | readonly string[]>(
+      isRoles,
+      "Write who may open the page: roles: 'admin'. The page is never public.",
+    )
+    .required(),
   /** The records on the page, in this order. */
-  records: readonly ClassReference[]
-  login: LoginOptions
+  records: option
+    .of<readonly ClassReference[]>(
+      (value) => Array.isArray(value) && value.length > 0,
+      'Write the records that the page shows: [Ticket, Label].',
+    )
+    .required(),
+  login: option.object(loginOptions, loginRemedy).required(),
   /**
    * The record of the people who sign in. It must be in `records`. The history then shows a person's title in place of the claim
    * `sub`. `sub` holds the key of the row, or the value of the field given here: `[User, 'email']`.
    */
-  people?: ClassReference | readonly [ClassReference, string]
+  people: option.any<ClassReference | readonly [ClassReference, string]>(),
   /** The name of the page, in the header and in the browser's tab. Default `Admin`. */
-  title?: string
+  title: option.text("Write the name of the page: 'Help desk'."),
   /** The path of an image of the application, `'/logo.svg'`, for the header, the sign-in and the browser's tab. */
-  logo?: string
+  logo: option.of<string>(isPath, "Write the path of an image of the application: '/logo.svg'."),
   /** The colour of links and buttons, `'#0b6470'`. It is made darker or lighter where text would not be readable. */
-  colour?: string
-}
+  colour: option.of<string>(
+    (value) => parseColour(value) !== undefined,
+    "Write a colour as #RRGGBB: '#0b6470'.",
+  ),
+})
+
+export interface AdminOptions extends OptionsOf<typeof adminOptions> {}
 
 const recordNames = ['title', 'list', 'group', 'help', 'history']
 const actionNames = ['label', 'bulk', 'body', 'danger']
 
-export function findProblems(options: AdminOptions): Problem[] {
-  const { login } = options as { readonly login?: unknown }
-  const loginFix = "Write the application's sign-in: { path: '/login' }."
-  const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
-  return [
-    ...findOptionProblems('admin', options, {
-      path: [
-        (value) => isPath(value) && value !== '/',
-        "Write the path of the page: '/admin'.",
-        'required',
-      ],
-      roles: [
-        (value) => {
-          const roles: unknown[] = Array.isArray(value) ? value : [value]
-          return roles.length > 0 && roles.every(isText)
-        },
-        "Write who may open the page: roles: 'admin'. The page is never public.",
-        'required',
-      ],
-      records: [
-        (value) => Array.isArray(value) && value.length > 0,
-        'Write the records that the page shows: [Ticket, Label].',
-        'required',
-      ],
-      login: [(value) => typeof value === 'object' && value !== null, loginFix, 'required'],
-      // Checked after all classes are defined.
-      people: [() => true, ''],
-      title: [isText, "Write the name of the page: 'Help desk'."],
-      logo: [isPath, "Write the path of an image of the application: '/logo.svg'."],
-      colour: [
-        (value) => parseColour(value) !== undefined,
-        "Write a colour as #RRGGBB: '#0b6470'.",
-      ],
-    }),
-    ...(typeof login !== 'object' || login === null
-      ? []
-      : findOptionProblems('admin login', login as LoginOptions, {
-          path: [isPath, loginFix, 'required'],
-          signOut: [isPath, "Write the application's sign-out: '/signout'."],
-          buttons: [(value) => typeof value === 'boolean', 'Write true or false.'],
-        })),
-  ]
+function isRoles(value: unknown): boolean {
+  const roles: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return roles.length > 0 && roles.every((role) => typeof role === 'string' && role !== '')
 }
 
 function isPath(value: unknown): value is string {

@@ -12,7 +12,7 @@
  */
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
 import { endpoint } from './endpoint.js'
-import { findProblems, type McpOptions } from './options.js'
+import { mcpOptions, type McpOptions } from './options.js'
 import { ToolRecords, RecordRoutes } from './record-tools.js'
 import { RoundStates, toolCallOf } from './tool-call.js'
 import { McpServer } from './server.js'
@@ -32,7 +32,7 @@ export type { Root, SampleOptions, ToolCall } from './tool-call.js'
 
 /** Serves tools for agents: `@Module({ imports: [mcp({ path: '/mcp' })] })`, with `@Tool` on routes and records. */
 export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOptions {
-  const problems = findProblems(options)
+  const problems = mcpOptions.findProblems(options, 'mcp')
   if (problems.length > 0) return { problems }
   return {
     controllers: [endpoint(options), RecordRoutes],

@@ -1,46 +1,35 @@
 /** The options of `mcp()`, checked at the start. */
-import { findOptionProblems, type OptionRule, type Problem } from '../../index.js'
+import { declareOptions, option, type Option, type OptionsOf } from '../../index.js'
 
-export interface McpOptions {
+export const mcpOptions = declareOptions({
   /** The path of the endpoint. Default `/mcp`. */
-  path?: string
+  path: option.text("Write { path: '/mcp' }.", /^(?:\/[\w.~-]+)+$/).default('/mcp'),
   /**
    * Host names that requests may use in addition to the public URL, with or without a port: `['desk.internal:8080']`. Default none.
    */
-  hosts?: readonly string[]
+  hosts: option.of<readonly string[]>(
+    (value) => isListOf(value, isHost),
+    "Write host names: { hosts: ['desk.internal', 'desk.internal:8080'] }.",
+  ),
   /** Issuers of OAuth tokens for clients, for the metadata of RFC 9728: `['https://login.example']`. Default none. */
-  authorizationServers?: readonly string[]
+  authorizationServers: option.of<readonly string[]>(
+    (value) => isListOf(value, isIssuer),
+    "Write https URLs: { authorizationServers: ['https://login.example'] }.",
+  ),
   /** The name that clients show. Default `filigree`. */
-  name?: string
+  name: textOption(),
   /** The version that clients show. Default `1.0.0`. */
-  version?: string
+  version: textOption(),
   /** For the model: what the application is, and how to use its tools. */
-  instructions?: string
-  /** The largest message, in bytes or as `'1mb'`. Default: the limit of the application. */
-  limit?: number | string
-}
+  instructions: textOption(),
+  /** The largest message, in bytes or as `'1mb'`. Default: the limit of the application. The route checks it. */
+  limit: option.any<number | string>(),
+})
 
-export function findProblems(options: McpOptions): Problem[] {
-  const text: OptionRule = [(value) => typeof value === 'string', 'Write a string, or omit it.']
-  return findOptionProblems('mcp', options, {
-    path: [
-      (value) => typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value),
-      "Write { path: '/mcp' }.",
-    ],
-    hosts: [
-      (value) => isListOf(value, isHost),
-      "Write host names: { hosts: ['desk.internal', 'desk.internal:8080'] }.",
-    ],
-    authorizationServers: [
-      (value) => isListOf(value, isIssuer),
-      "Write https URLs: { authorizationServers: ['https://login.example'] }.",
-    ],
-    name: text,
-    version: text,
-    instructions: text,
-    // The route checks it.
-    limit: [() => true, ''],
-  })
+export interface McpOptions extends OptionsOf<typeof mcpOptions> {}
+
+function textOption(): Option<string> {
+  return option.of((value) => typeof value === 'string', 'Write a string, or omit it.')
 }
 
 function isListOf(value: unknown, fits: (item: string) => boolean): boolean {
