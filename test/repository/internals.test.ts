@@ -90,6 +90,9 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   'it writes to standard output, which all suites of a process share': [
     'test/modules/log-lines.test.ts',
   ],
+  'a mistake of the planner, which no schema causes': [
+    'test/graphql/planner/planning-failures.test.ts',
+  ],
   'a comparison of the executor and the planner with the same schema': [
     'test/graphql/root-plans.test.ts',
     'test/graphql/records/generate.test.ts',
