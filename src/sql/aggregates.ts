@@ -2,44 +2,11 @@
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import { operatorOf, type Operator } from './operators.js'
+import { operatorOf } from './operators.js'
 import { writeDirection } from './order.js'
 import type { RowWriter } from './row-writer.js'
-import type { Rows } from './tree.js'
+import type { AggregateSelection, AggregateValue, MeasureTest, Rows } from './tree.js'
 import type { WriteContext } from './write-context.js'
-
-/** A value of a group: the number of its rows, a field that all rows share, or a function of a field. */
-export interface AggregateValue {
-  /** `undefined`: the rows are counted. */
-  readonly column: Column | undefined
-  /** SQL that contains the column as `{c}` and compares and sorts like the value. Default: the column. */
-  readonly template?: string
-  /** The value is returned as text, because it would lose digits. Default: like the column. */
-  readonly isText?: boolean
-  /** SQL with `{c}` by which groups are ordered, if their texts are not in the order of time. It is a function of the group. */
-  readonly order?: string
-}
-
-export interface AggregateSelection {
-  readonly groups: readonly AggregateValue[]
-  readonly measures: readonly AggregateValue[]
-  readonly having: readonly MeasureTest[]
-  readonly order: readonly {
-    readonly measure: AggregateValue
-    readonly descending: boolean
-    readonly nullsFirst: boolean
-  }[]
-}
-
-export interface MeasureTest {
-  readonly measure: AggregateValue
-  readonly operator: Operator
-  readonly slot: number
-  /** For tests of null: the expected result. For `in`: whether null is one of the values. */
-  readonly isNull?: boolean | undefined
-  /** The values of `in`. */
-  readonly slots?: readonly number[]
-}
 
 export function writeAggregates(
   rows: Rows,

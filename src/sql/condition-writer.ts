@@ -1,15 +1,9 @@
 /** Writes conditions on the rows of an alias. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import {
-  type Condition,
-  type SearchCondition,
-  type SqlTable,
-  isDerived,
-  isIndexed,
-  isUnique,
-  type Derived,
-} from './table.js'
+import { type SqlTable, isIndexed, isUnique } from './table.js'
+import type { Condition, SearchCondition } from './condition.js'
+import { isDerived, type Derived } from './derived.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'

@@ -5,7 +5,8 @@
  */
 import type { RowsOf } from '../engines/contract/statement.js'
 import type { Column, TableIndex } from '../engines/contract/table.js'
-import { type Condition, coversAllRows, type SqlTable, uniqueIndexesOf } from './table.js'
+import { coversAllRows, type SqlTable, uniqueIndexesOf } from './table.js'
+import type { Condition } from './condition.js'
 import { selectsRange } from './operators.js'
 import type { OrderTerm } from './order.js'
 import type { Limit, Rows } from './tree.js'

@@ -5,7 +5,8 @@
 
 import { join, name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
-import { isDerived, type RelationStep, type SqlTable } from './table.js'
+import { type SqlTable } from './table.js'
+import { isDerived, type RelationStep } from './derived.js'
 import { reversed, writeOrder, type OrderTerm } from './order.js'
 import { type RowWriter, columnsOf } from './row-writer.js'
 import type { PageEntry, PageQuery, ObjectEntry, ObjectForm, ObjectsQuery } from './tree.js'

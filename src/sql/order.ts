@@ -2,13 +2,8 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql, join, wrap } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
-import {
-  noRows,
-  type Condition,
-  type SearchCondition,
-  coversAllRows,
-  type SqlTable,
-} from './table.js'
+import { coversAllRows, type SqlTable } from './table.js'
+import { noRows, type Condition, type SearchCondition } from './condition.js'
 import { selectsRange } from './operators.js'
 import type { Ranking } from '../engines/contract/search-sql.js'
 

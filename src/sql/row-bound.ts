@@ -10,13 +10,9 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import {
-  type Condition,
-  derivedColumnsOf,
-  isDerived,
-  type Derived,
-  type SqlRelation,
-} from './table.js'
+import { type SqlRelation } from './table.js'
+import type { Condition } from './condition.js'
+import { derivedColumnsOf, isDerived, type Derived } from './derived.js'
 import {
   listLengthAt,
   smaller,

@@ -1,6 +1,8 @@
 /** Writes `select` statements of rows, with their conditions, order, limit and related rows. */
 import { join, name, raw, sql, wrap, type Sql, slot } from '../engines/contract/sql-text.js'
-import type { Derived, SqlTable, SqlRelation, Condition } from './table.js'
+import type { SqlTable, SqlRelation } from './table.js'
+import type { Derived } from './derived.js'
+import type { Condition } from './condition.js'
 import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
 import type { RelatedSelection, RowsQuery, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'

@@ -6,7 +6,8 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
 import { rowBoundOf } from './row-bound.js'
-import type { Condition, SqlTable } from './table.js'
+import type { SqlTable } from './table.js'
+import type { Condition } from './condition.js'
 import type { Change, ObjectForm, Query, Rows } from './tree.js'
 
 export type StatementProperties = Pick<

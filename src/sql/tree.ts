@@ -43,8 +43,10 @@
  */
 import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
-import type { Condition, Derived, JoinTable, SqlTable, SqlRelation } from './table.js'
-import type { AggregateSelection } from './aggregates.js'
+import type { JoinTable, SqlTable, SqlRelation } from './table.js'
+import type { Condition } from './condition.js'
+import type { Derived } from './derived.js'
+import type { Operator } from './operators.js'
 import type { Order } from './order.js'
 
 /** A slot, or the number itself. Databases make better plans for a limit that is part of the statement. */
@@ -251,4 +253,37 @@ export interface InsertChange {
     readonly conflictColumns: readonly Column[]
     readonly updates: readonly Column[]
   }
+}
+
+/** A value of a group: the number of its rows, a field that all rows share, or a function of a field. */
+export interface AggregateValue {
+  /** `undefined`: the rows are counted. */
+  readonly column: Column | undefined
+  /** SQL that contains the column as `{c}` and compares and sorts like the value. Default: the column. */
+  readonly template?: string
+  /** The value is returned as text, because it would lose digits. Default: like the column. */
+  readonly isText?: boolean
+  /** SQL with `{c}` by which groups are ordered, if their texts are not in the order of time. It is a function of the group. */
+  readonly order?: string
+}
+
+export interface AggregateSelection {
+  readonly groups: readonly AggregateValue[]
+  readonly measures: readonly AggregateValue[]
+  readonly having: readonly MeasureTest[]
+  readonly order: readonly {
+    readonly measure: AggregateValue
+    readonly descending: boolean
+    readonly nullsFirst: boolean
+  }[]
+}
+
+export interface MeasureTest {
+  readonly measure: AggregateValue
+  readonly operator: Operator
+  readonly slot: number
+  /** For tests of null: the expected result. For `in`: whether null is one of the values. */
+  readonly isNull?: boolean | undefined
+  /** The values of `in`. */
+  readonly slots?: readonly number[]
 }

@@ -14,7 +14,8 @@ import {
   connect,
 } from '../../src/index.js'
 import type { Table } from '../../src/records/model/table.js'
-import { equals, keyIs, type SqlRelation } from '../../src/sql/table.js'
+import { type SqlRelation } from '../../src/sql/table.js'
+import { equals, keyIs } from '../../src/sql/condition.js'
 import { byKey } from '../../src/sql/order.js'
 import type { Change, Query } from '../../src/sql/tree.js'
 import { arrangeValues, writeStatement } from '../../src/sql/write-statement.js'

@@ -3,17 +3,21 @@
  * one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 
-import type { ListItem } from '../../core/collections.js'
 import { EngineError } from '../contract/engine-error.js'
 import { tooLargeError } from '../contract/read-bytes.js'
 import { isWrite } from '../contract/statement.js'
 import { isLostConnection, endsConnection } from './errors.js'
-import { maxAttempts, type PreparedStatements, stalenessOf } from './prepared-statements.js'
+import {
+  maxAttempts,
+  type Preparation,
+  type PreparedStatements,
+  stalenessOf,
+} from './prepared-statements.js'
 import type { Row, Statement, ResultKind } from '../contract/engine.js'
 import { sendRows } from './bulk-insert.js'
 import { noColumns, type Columns, writeStatement } from './wire-protocol.js'
-import type { Driver, Field, ParameterDescription, Submittable, Wire } from './driver.js'
-import type { Preparation, PooledConnection } from './pooled-connection.js'
+import type { Driver, Field, ParameterDescription, Wire } from './driver.js'
+import type { PooledCall, PooledConnection } from './pooled-connection.js'
 
 /**
  * Decides whether a failed call runs again: a read whose connection was lost, or a statement that was rejected because
@@ -65,7 +69,7 @@ export interface CallOwner {
 /** Tags of commands that change nothing. Source: PostgreSQL, Message Formats, CommandComplete. */
 const readingTag = /^(?:SELECT|SHOW|EXPLAIN|FETCH)\b/
 
-export class Call implements Submittable, ListItem<Call> {
+export class Call implements PooledCall {
   readonly statement: Statement
   /** Named as in pg's own statements, for tools that instrument its clients. */
   readonly values: readonly unknown[]
@@ -73,8 +77,8 @@ export class Call implements Submittable, ListItem<Call> {
   readonly #owner: CallOwner
   readonly #isPrepared: boolean
   /** The calls before and after it on its connection. */
-  previous: Call | undefined = undefined
-  next: Call | undefined = undefined
+  previous: PooledCall | undefined = undefined
+  next: PooledCall | undefined = undefined
   isListed = false
   /** The number of attempts so far. */
   attempts = 0

@@ -2,19 +2,30 @@
  * A connection of the pool with its running statements. The server runs pipelined statements in order, and each fails
  * separately. Source: PostgreSQL, Extended Query, Pipelining.
  */
-import { LinkedList } from '../../core/collections.js'
-import type { Call } from './call.js'
-import type { ColumnReader, Columns } from './wire-protocol.js'
-import { cancelStatement, type Client, type Driver } from './driver.js'
+import { LinkedList, type ListItem } from '../../core/collections.js'
+import type { Statement } from '../contract/statement.js'
+import type { ColumnReader } from './wire-protocol.js'
+import {
+  cancelStatement,
+  type Client,
+  type Driver,
+  type ParameterDescription,
+  type Submittable,
+} from './driver.js'
 import { endsConnection } from './errors.js'
-import { maxNames, type PreparedStatements } from './prepared-statements.js'
+import { maxNames, type Preparation, type PreparedStatements } from './prepared-statements.js'
 
-/**
- * The state of a prepared statement on this connection: its columns; `begun` while it is being prepared; `unsure` after
- * the preparation has failed, so that it may exist or not; or that another process has prepared it on a server
- * connection of a pooler.
- */
-export type Preparation = Columns | 'begun' | 'unsure' | 'undescribed'
+/** A statement that a connection runs. */
+export interface PooledCall extends Submittable, ListItem<PooledCall> {
+  readonly statement: Statement
+  /** Called before it is passed to the connection's client. */
+  started(connection: PooledConnection): void
+  handleParameterDescription(message: ParameterDescription): void
+  /** It takes so long that no other call may use the connection. */
+  becomeExclusive(connection: PooledConnection): void
+  /** Runs the statement again elsewhere. */
+  reroute(): void
+}
 
 export interface ConnectionParts {
   readonly client: Client
@@ -40,7 +51,7 @@ export class PooledConnection {
   readonly toText: Driver['utils']['prepareValue']
   readonly prepared = new Map<string, Preparation>()
   /** The running statements, in order. */
-  readonly calls = new LinkedList<Call>()
+  readonly calls = new LinkedList<PooledCall>()
   /** The connection can no longer be used. */
   isBroken = false
   /** Called when no statement is running any more. */
@@ -49,13 +60,13 @@ export class PooledConnection {
   readonly openedAt = performance.now()
   idleSince = 0
   /** The first running statement at the last check. */
-  lastSeenFirst: Call | undefined = undefined
+  lastSeenFirst: PooledCall | undefined = undefined
   readonly #driver: Driver
   readonly #onLost: () => void
   #bufferedCount = 0
   /** A call that is sending rows to the server, which accepts nothing else. Later statements are sent after it. */
-  #copying: Call | undefined
-  readonly #afterCopy: Call[] = []
+  #copying: PooledCall | undefined
+  readonly #afterCopy: PooledCall[] = []
   #isCancelled = false
   #cancelTimer: NodeJS.Timeout | undefined
 
@@ -91,19 +102,19 @@ export class PooledConnection {
    * Sends a call immediately. If other calls are running, it is sent with all other calls of this turn of the event
    * loop.
    */
-  send(call: Call): void {
+  send(call: PooledCall): void {
     if (this.calls.size > 0) this.#buffer()
     this.#send(call)
   }
 
   /** Sends a call with all other calls of this turn of the event loop. */
-  sendBuffered(call: Call): void {
+  sendBuffered(call: PooledCall): void {
     this.#buffer()
     this.#send(call)
   }
 
   /** Sends calls immediately, in one buffer. */
-  sendAll(calls: readonly Call[]): void {
+  sendAll(calls: readonly PooledCall[]): void {
     const { stream } = this.client.connection
     stream.cork()
     for (const call of calls) this.#send(call)
@@ -111,7 +122,7 @@ export class PooledConnection {
   }
 
   /** Called when a call has ended. */
-  callEnded(call: Call): void {
+  callEnded(call: PooledCall): void {
     this.calls.delete(call)
     if (this.#copying === call) this.copyEnded()
     if (this.calls.size === 0) this.onIdle?.(this)
@@ -151,7 +162,7 @@ export class PooledConnection {
     this.#onLost()
   }
 
-  #send(call: Call): void {
+  #send(call: PooledCall): void {
     this.calls.add(call)
     if (this.#copying !== undefined) {
       this.#afterCopy.push(call)

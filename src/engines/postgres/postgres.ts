@@ -42,9 +42,8 @@ import {
   type PostgresOptions,
   withTransactionLimits,
   refusesLimits,
-  readServerTraits,
-  type ServerTraits,
 } from './options.js'
+import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'

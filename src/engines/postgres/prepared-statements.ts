@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Row, Statement } from '../contract/engine.js'
 import { frameworkQuery } from '../contract/statement.js'
+import type { Columns } from './wire-protocol.js'
 
 /** The maximum number of statements with stored placeholder types. Calls of other statements are sent one by one. */
 const maxStatements = 1000
@@ -181,3 +182,10 @@ export function stalenessOf(error: unknown): Staleness | undefined {
 function nameOf(sql: string): string {
   return `filigree_${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`
 }
+
+/**
+ * The state of a prepared statement on this connection: its columns; `begun` while it is being prepared; `unsure` after
+ * the preparation has failed, so that it may exist or not; or that another process has prepared it on a server
+ * connection of a pooler.
+ */
+export type Preparation = Columns | 'begun' | 'unsure' | 'undescribed'

@@ -2,7 +2,7 @@
 import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
 import type { SlowReadDetector } from './slow-read-detector.js'
-import type { PooledConnection } from './pooled-connection.js'
+import type { PooledCall, PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
 import type { ReadSlots, SlotHolder } from './read-slots.js'
 
@@ -153,7 +153,7 @@ export class SharedReads {
   }
 
   /** Moves the statements behind the slow call to other connections. */
-  #makeExclusive(connection: PooledConnection, slowCall: Call): void {
+  #makeExclusive(connection: PooledConnection, slowCall: PooledCall): void {
     if (!this.#shared.includes(connection)) return
     this.#forget(connection)
     const { statement } = slowCall

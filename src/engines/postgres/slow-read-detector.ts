@@ -5,7 +5,7 @@
 import { frameworkQuery } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import type { ConnectionPool } from './pool.js'
-import type { PooledConnection } from './pooled-connection.js'
+import type { PooledCall, PooledConnection } from './pooled-connection.js'
 
 /** The number of answered queries after which a running read is considered long. */
 const answersUntilSlow = 16
@@ -21,7 +21,7 @@ interface Suspect {
 
 export class SlowReadDetector implements CallOwner {
   readonly #pool: ConnectionPool
-  readonly #suspects = new Map<Call, Suspect>()
+  readonly #suspects = new Map<PooledCall, Suspect>()
   #isProbing = false
 
   constructor(pool: ConnectionPool) {
@@ -33,7 +33,7 @@ export class SlowReadDetector implements CallOwner {
    *
    * @param onSlow called when the read is found to be long; never if it ends before
    */
-  suspect(connection: PooledConnection, call: Call, onSlow: () => void): void {
+  suspect(connection: PooledConnection, call: PooledCall, onSlow: () => void): void {
     if (this.#suspects.has(call)) return
     // There is no second connection for the small queries.
     if (this.#pool.maxConnections === 1) {
@@ -101,7 +101,7 @@ export class SlowReadDetector implements CallOwner {
   }
 }
 
-function isFirst(call: Call, { calls }: PooledConnection): boolean {
+function isFirst(call: PooledCall, { calls }: PooledConnection): boolean {
   const { first } = calls
   return first === call
 }

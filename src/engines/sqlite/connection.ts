@@ -4,7 +4,7 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Results, QueryResult, Runner, Statement, ResultKind } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
-import type { Driver, DriverDatabase, DriverStatement, DriverName } from './drivers.js'
+import type { SqliteDriver, SqliteConnection, DriverStatement, DriverName } from './driver.js'
 import { convertSqliteError } from './errors.js'
 import { sqlFunctions } from './functions.js'
 import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
@@ -31,12 +31,16 @@ const dataVersionQuery = frameworkQuery('pragma data_version')
 const totalChangesQuery = frameworkQuery('select total_changes()')
 
 export class Connection implements Runner {
-  readonly #database: DriverDatabase
+  readonly #database: SqliteConnection
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
   readonly #driverWait: number
 
   /** @param openTimeout milliseconds that opening may block this process while another process has locked the file */
-  constructor(driver: Driver, options: SqliteOptions, openTimeout = options.busyTimeout ?? 5000) {
+  constructor(
+    driver: SqliteDriver,
+    options: SqliteOptions,
+    openTimeout = options.busyTimeout ?? 5000,
+  ) {
     const { file, synchronous = 'normal', busyTimeout = 5000, readOnly = false } = options
     const database = driver.open(file, { timeout: openTimeout, readonly: readOnly })
     try {

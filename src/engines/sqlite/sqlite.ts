@@ -26,8 +26,11 @@ import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
-import { chooseDriver, type Driver } from './drivers.js'
-import { returnsRows, SqliteClientReads, ReadCostEstimator, ReaderThreads } from './client-reads.js'
+import { chooseDriver } from './drivers.js'
+import type { SqliteDriver } from './driver.js'
+import { returnsRows, SqliteClientReads } from './client-reads.js'
+import { ReadCostEstimator } from './read-costs.js'
+import { ReaderThreads } from './reader-threads.js'
 import {
   Connection,
   unreadableDatabase,
@@ -83,7 +86,7 @@ class SqliteEngine implements Engine {
   readonly #readCosts: ReadCostEstimator | undefined
   #transactionConnection: Connection | undefined
 
-  constructor(driver: Driver, options: SqliteOptions) {
+  constructor(driver: SqliteDriver, options: SqliteOptions) {
     this.#open = (openTimeout) => new Connection(driver, options, openTimeout)
     this.#openCopy = (file) => new Connection(driver, { file, readOnly: true })
     this.#main = this.#open()

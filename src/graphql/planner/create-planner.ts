@@ -14,7 +14,7 @@ import {
 } from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
-import { allOf } from '../../sql/table.js'
+import { allOf } from '../../sql/condition.js'
 import { readPageQuery } from '../records/pages.js'
 import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/query-reader.js'

@@ -33,7 +33,7 @@ import {
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
-import { equals } from '../../sql/table.js'
+import { equals } from '../../sql/condition.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { RecordModel } from '../records/model.js'
 import type { Instance } from '../records/read-rows.js'

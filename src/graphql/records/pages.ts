@@ -16,7 +16,7 @@ import { readList, type Instance } from './read-rows.js'
 import { resolveCount, type RecordServices } from './resolve-records.js'
 import type { Condition } from '../../records/model/table.js'
 import { invalid } from '../../records/filters/query-errors.js'
-import { allOf } from '../../sql/table.js'
+import { allOf } from '../../sql/condition.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 
 /** The parent value of a page's fields. */

@@ -6,7 +6,7 @@
 import { arrangeValues, writeStatement } from '../../sql/write-statement.js'
 import type { PastRow, ChangeEvent, RowChanges } from '../../records/changes/changes.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
-import { columnsOfLeaf, leavesOf } from '../../sql/table.js'
+import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
 import type { Condition, Table } from '../../records/model/table.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -6,7 +6,7 @@ import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import type { AggregateValue } from '../../sql/aggregates.js'
+import type { AggregateValue } from '../../sql/tree.js'
 import type { AggregateFunction } from './aggregate-types.js'
 import { writeOffset } from './zone-offsets.js'
 

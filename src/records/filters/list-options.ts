@@ -15,7 +15,7 @@ import type { ColumnName, ManyRelationName, RelationPath } from '../model/query-
 import type { OrderBy, Where } from '../model/record-types.js'
 import { undefinedOption, type Skip, checkNamed } from '../model/skip.js'
 import type { Condition, Relation, Table } from '../model/table.js'
-import type { Derived } from '../../sql/table.js'
+import type { Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
 import type { RelatedSelection } from '../../sql/tree.js'
 import { didYouMean } from '../../errors/did-you-mean.js'

@@ -11,7 +11,7 @@ import {
   suggestedRelations,
   readProgramQuery,
 } from './query-errors.js'
-import { derivedColumn } from '../../sql/table.js'
+import { derivedColumn } from '../../sql/derived.js'
 import { isOrdered } from '../../sql/operators.js'
 import { type Order, type OrderTerm, ascending, byKey } from '../../sql/order.js'
 import { didYouMean } from '../../errors/did-you-mean.js'

@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table, Condition } from '../model/table.js'
 import { invalid } from './query-errors.js'
-import type { SearchCondition } from '../../sql/table.js'
+import type { SearchCondition } from '../../sql/condition.js'
 import type { Order } from '../../sql/order.js'
 
 const maxLength = 1000

@@ -5,7 +5,8 @@
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
-import type { SqlTable, SqlRelation, Condition as SqlCondition } from '../../sql/table.js'
+import type { SqlTable, SqlRelation } from '../../sql/table.js'
+import type { Condition as SqlCondition } from '../../sql/condition.js'
 import type { RecordOptions } from './record.js'
 
 /** A relation between records by keys. */

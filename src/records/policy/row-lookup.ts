@@ -16,7 +16,7 @@ import {
   toKeyText,
   atKey,
 } from '../statements/write-tree.js'
-import { allOf } from '../../sql/table.js'
+import { allOf } from '../../sql/condition.js'
 import type { Condition, Table, Relation, Instance } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
 import { checkShard, shardCondition } from '../statements/shard.js'

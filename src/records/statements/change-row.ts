@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table, Instance } from '../model/table.js'
-import { equals } from '../../sql/table.js'
+import { equals } from '../../sql/condition.js'
 import { isolationOf } from '../model/write-hooks.js'
 import {
   hasAddition,

@@ -1,7 +1,7 @@
 /** Reads the options of a repository's list, and plans its statement. */
 import type { Row } from '../../engines/contract/engine.js'
 import { HttpError } from '../../errors/http-error.js'
-import { derivedColumnsOf } from '../../sql/table.js'
+import { derivedColumnsOf } from '../../sql/derived.js'
 import type { Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursors.js'
 import {

@@ -3,15 +3,8 @@ import { BoundedCache } from '../../core/collections.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
-import {
-  isOneOf,
-  allOf,
-  equals,
-  keyIs,
-  type Condition,
-  derivedColumnsOf,
-  type Derived,
-} from '../../sql/table.js'
+import { isOneOf, allOf, equals, keyIs, type Condition } from '../../sql/condition.js'
+import { derivedColumnsOf, type Derived } from '../../sql/derived.js'
 import { byKey, type Order } from '../../sql/order.js'
 import type {
   ReturnedColumns,

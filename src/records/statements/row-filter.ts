@@ -1,7 +1,7 @@
 /** Limits the statement of a write to the rows that its client may see. */
 import type { Column } from '../../engines/contract/table.js'
 import type { Condition } from '../model/table.js'
-import { columnsOfLeaf, leavesOf } from '../../sql/table.js'
+import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
 
 /**
  * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a

@@ -7,7 +7,7 @@ import type { Condition, Table } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
-import { allOf, equals } from '../../sql/table.js'
+import { allOf, equals } from '../../sql/condition.js'
 
 interface Codecs {
   codecOf(table: Table): TableCodec
