@@ -9,7 +9,7 @@ import {
   type CallerRecords,
   type HttpRequest,
 } from '../../index.js'
-import type { EntryView } from './catalog.js'
+import type { EntryView } from './access-list.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 import type { RouteTool } from './tool-schema.js'
 

@@ -18,7 +18,8 @@ import {
 } from './calls.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
 import { createCallerView } from './hidden-fields.js'
-import { readCatalog, AccessList, type Catalog, type CatalogResource } from './catalog.js'
+import { AccessList } from './access-list.js'
+import { readCatalog, type Catalog, type CatalogResource } from './catalog.js'
 import type { McpOptions } from './options.js'
 import {
   andThen,
