@@ -14,11 +14,11 @@ import {
 } from '../../index.js'
 import { LineWriter, roundToHundredths } from './line-writer.js'
 
-type Names = readonly string[]
+type HeaderNames = readonly string[]
 
 const redactOptions = declareOptions({
-  headers: option.of<Names>(isListOfNames, "Write names: ['x-secret']."),
-  query: option.of<Names>(isListOfNames, "Write names: ['token']."),
+  headers: option.of<HeaderNames>(isListOfNames, "Write names: ['x-secret']."),
+  query: option.of<HeaderNames>(isListOfNames, "Write names: ['token']."),
 })
 
 const accessLogOptions = declareOptions({
@@ -33,14 +33,16 @@ const accessLogOptions = declareOptions({
    * Request headers to log. A list of names: these headers with their values. True: the names of all headers, and the values of harmless ones such as `user-agent`.
    * Default none; true if `redact` is set.
    */
-  headers: option.of<boolean | Names>(
+  headers: option.of<boolean | HeaderNames>(
     (value) => typeof value === 'boolean' || isListOfNames(value),
     'Write true, or a list of names.',
   ),
   /** True: logs the query by name. Default false; true if `redact` is set. */
   query: option.flag(),
-  /** Names of headers and query parameters whose values are hidden, in addition to tokens and passwords. */
-  redact: option.of<Names>(isListOfNames, "Write names: ['token', 'x-secret'].").or(redactOptions),
+  /** HeaderNames of headers and query parameters whose values are hidden, in addition to tokens and passwords. */
+  redact: option
+    .of<HeaderNames>(isListOfNames, "Write names: ['token', 'x-secret'].")
+    .or(redactOptions),
 })
 
 export interface AccessLogOptions extends OptionsOf<typeof accessLogOptions> {}
@@ -141,7 +143,10 @@ class Redaction {
   readonly #keys: ReadonlySet<string>
 
   /** @param customNames hidden names in addition to the names of secrets: one list for both, or one for each */
-  constructor(customNames: Names | { readonly headers?: Names; readonly query?: Names } = []) {
+  constructor(
+    customNames:
+      HeaderNames | { readonly headers?: HeaderNames; readonly query?: HeaderNames } = [],
+  ) {
     const { headers = [], query = [] } = isNames(customNames)
       ? { headers: customNames, query: customNames }
       : customNames
@@ -150,7 +155,7 @@ class Redaction {
   }
 
   /** @param requested names whose values are logged; true: all headers, with the values of harmless ones */
-  headers(request: HttpRequest, requested: boolean | Names): Record<string, string> {
+  headers(request: HttpRequest, requested: boolean | HeaderNames): Record<string, string> {
     const names =
       requested === true ? Object.keys(request.headers) : requested === false ? [] : requested
     const logged: Record<string, string> = {}
@@ -205,10 +210,10 @@ function isOperation(name: string, value: string): boolean {
   return name.toLowerCase() === 'variables' || (name === 'query' && value.includes('{'))
 }
 
-function isNames(value: unknown): value is Names {
+function isNames(value: unknown): value is HeaderNames {
   return Array.isArray(value)
 }
 
-function toSet(names: Names): ReadonlySet<string> {
+function toSet(names: HeaderNames): ReadonlySet<string> {
   return new Set(names.map((name) => name.toLowerCase()))
 }

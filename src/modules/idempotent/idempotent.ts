@@ -25,7 +25,7 @@ import {
 } from '../../index.js'
 import { inFlight, KeyStore, type ClaimedKey, type StoredResponse } from './key-store.js'
 
-type Operation = Parameters<NonNullable<InterceptorClass['document']>>[0]
+type DocumentedOperation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
 const content = {
   'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } },
@@ -40,7 +40,7 @@ const statusDescriptions = {
 }
 
 /** Adds the header and its errors to the document. */
-function documentKey(operation: Operation, { method }: RouteInfo): Operation {
+function documentKey(operation: DocumentedOperation, { method }: RouteInfo): DocumentedOperation {
   if (method === 'GET') return operation
   const existingResponses = (operation.responses ?? {}) as Record<string, unknown>
   const keyResponses = Object.fromEntries(

@@ -31,19 +31,19 @@ export interface ClaimedKey {
 /**
  * The state of a key: claimed by this request, running in another one, done without a stored response, or answered.
  */
-export type Claim =
+export type KeyClaim =
   | { readonly state: 'claimed'; readonly key: ClaimedKey }
   | { readonly state: 'running'; readonly hash: string }
   | { readonly state: 'done'; readonly hash: string }
   | { readonly state: 'answered'; readonly hash: string; readonly response: StoredResponse }
 
-type Row = Record<'id' | 'caller' | 'hash' | 'claim' | 'process', string> &
+type KeyRow = Record<'id' | 'caller' | 'hash' | 'claim' | 'process', string> &
   Record<'answer', string | null> &
   Record<'expires_at' | 'bytes', number | string>
 type ProcessRow = Record<'id', string> &
   Record<'alive_until', number | string> &
   Record<'challenged_at', number | string | null>
-type Tables = Record<'filigree_idempotency', Row> &
+type KeyTables = Record<'filigree_idempotency', KeyRow> &
   Record<'filigree_idempotency_process', ProcessRow>
 
 const table = 'filigree_idempotency'
@@ -141,7 +141,7 @@ export class KeyStore {
    * @throws {HttpError} 429 for a new key if the caller has stored too many
    * @throws {HttpError} 503 if the database does not respond. The key is released once it responds again
    */
-  async claim(id: string, hash: string, caller: string): Promise<Claim> {
+  async claim(id: string, hash: string, caller: string): Promise<KeyClaim> {
     const key: ClaimedKey = { id, caller, claim: randomUUID() }
     this.#heldKeys.add(key)
     try {
@@ -156,7 +156,7 @@ export class KeyStore {
     }
   }
 
-  async #claim(key: ClaimedKey, hash: string): Promise<Claim> {
+  async #claim(key: ClaimedKey, hash: string): Promise<KeyClaim> {
     if (performance.now() - this.#lastHeartbeatAt >= heartbeatIntervalMs) await this.#heartbeat()
     const now = this.#now()
     await this.#sweep(now)
@@ -390,7 +390,7 @@ export class KeyStore {
   }
 
   get #tables() {
-    return this.#database.kysely.withTables<Tables>()
+    return this.#database.kysely.withTables<KeyTables>()
   }
 }
 

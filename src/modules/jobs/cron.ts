@@ -33,14 +33,14 @@ function matchesEveryHour(text: string, [, hours = '']: readonly string[]): bool
 }
 
 function byElapsedTime(pattern: Pattern): NextTime {
-  return (after) => requireDate(pattern.nextRun(new Date(after)))
+  return (after) => checkDate(pattern.nextRun(new Date(after)))
 }
 
 function byWallClock(pattern: Pattern, wall: WallClock): NextTime {
   return (after) => {
     let wallTime = wall.wallTimeAt(after)
     for (;;) {
-      wallTime = requireDate(pattern.nextRun(new Date(wallTime)))
+      wallTime = checkDate(pattern.nextRun(new Date(wallTime)))
       const timestamp = wall.firstTimestampOf(wallTime)
       // Skip the second occurrence in autumn.
       if (timestamp > after) return timestamp
@@ -48,7 +48,7 @@ function byWallClock(pattern: Pattern, wall: WallClock): NextTime {
   }
 }
 
-function requireDate(next: Date | null): number {
+function checkDate(next: Date | null): number {
   if (next === null) throw new Error('it never matches')
   return next.getTime()
 }

@@ -8,6 +8,7 @@ import {
   readRate,
   readSeconds,
   type InputCheck,
+  type Class,
   type OptionsOf,
   type Problem,
   type Rate,
@@ -17,9 +18,6 @@ import {
 import { readCron, type NextTime } from './cron.js'
 
 const timeRemedy = "Write '10s', '5m' or seconds."
-
-/** Any class. */
-export type Class<T = object> = abstract new (...args: never[]) => T
 
 const commonOptions = declareOptions({
   /** Default `Class.method`. Set a name before you rename the class or the method: waiting jobs are found by it. */
@@ -104,7 +102,7 @@ const cronMetadata = createMetadata<[pattern: string, options: CronOptions]>('Cr
 const everyMetadata = createMetadata<[time: number | string, options: EveryOptions]>('Every')
 
 /** The schedule of a job that is added automatically. */
-interface Schedule {
+interface JobSchedule {
   /** Schedules with the same text are equal. */
   readonly text: string
   readonly next: NextTime
@@ -128,11 +126,11 @@ interface DeclaredJob {
   readonly perGroup: number
   readonly rate: Rate | undefined
   readonly isSecret: boolean
-  readonly schedule: Schedule | undefined
+  readonly schedule: JobSchedule | undefined
 }
 
 /** A part of a declaration that was read, and what is wrong with it. */
-interface Reading<T> {
+interface ReadResult<T> {
   readonly value: T
   readonly problems: readonly Problem[]
 }
@@ -185,7 +183,7 @@ interface DecoratedMethod {
   readonly options: CommonOptions
 }
 
-function readJob(decorated: DecoratedMethod): Reading<DeclaredJob> {
+function readJob(decorated: DecoratedMethod): ReadResult<DeclaredJob> {
   const where = describeDecorator(decorated)
   const declared: JobOptions = decorated.options
   const options = jobOptions.read(declared)
@@ -202,7 +200,10 @@ function readJob(decorated: DecoratedMethod): Reading<DeclaredJob> {
   return { value, problems }
 }
 
-function readBody(where: string, body: Class | undefined): Reading<InputCheck<object> | undefined> {
+function readBody(
+  where: string,
+  body: Class | undefined,
+): ReadResult<InputCheck<object> | undefined> {
   try {
     const value = body === undefined ? undefined : checkOf(body, { name: 'the body' })
     return { value, problems: [] }
@@ -214,7 +215,7 @@ function readBody(where: string, body: Class | undefined): Reading<InputCheck<ob
   }
 }
 
-function readCronJob(pattern: string, decorated: DecoratedMethod): Reading<DeclaredJob> {
+function readCronJob(pattern: string, decorated: DecoratedMethod): ReadResult<DeclaredJob> {
   const where = describeDecorator(decorated)
   const options = cronOptions.read(decorated.options)
   const schedule = readCronSchedule(where, pattern, options.zone)
@@ -224,7 +225,7 @@ function readCronJob(pattern: string, decorated: DecoratedMethod): Reading<Decla
   }
 }
 
-function readEveryJob(time: number | string, decorated: DecoratedMethod): Reading<DeclaredJob> {
+function readEveryJob(time: number | string, decorated: DecoratedMethod): ReadResult<DeclaredJob> {
   const where = describeDecorator(decorated)
   const options = commonOptions.read(decorated.options)
   const schedule = readEverySchedule(where, time)
@@ -234,7 +235,7 @@ function readEveryJob(time: number | string, decorated: DecoratedMethod): Readin
   }
 }
 
-function toScheduledJob(common: CommonValues, schedule: Schedule | undefined): DeclaredJob {
+function toScheduledJob(common: CommonValues, schedule: JobSchedule | undefined): DeclaredJob {
   const single = { check: undefined, group: undefined, perGroup: 1, rate: undefined }
   return { ...common, ...single, isSecret: false, schedule }
 }
@@ -243,7 +244,7 @@ function readCronSchedule(
   where: string,
   pattern: unknown,
   zone: string,
-): Reading<Schedule | undefined> {
+): ReadResult<JobSchedule | undefined> {
   try {
     if (typeof pattern !== 'string') throw new Error('it is not a string')
     const value = { text: `cron ${pattern.trim()} ${zone}`, next: readCron(pattern, zone) }
@@ -255,7 +256,7 @@ function readCronSchedule(
   }
 }
 
-function readEverySchedule(where: string, time: unknown): Reading<Schedule | undefined> {
+function readEverySchedule(where: string, time: unknown): ReadResult<JobSchedule | undefined> {
   const seconds = readSeconds(time)
   if (seconds !== undefined) {
     const next: NextTime = (after) => after + seconds * 1000

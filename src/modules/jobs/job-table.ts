@@ -191,7 +191,7 @@ export interface ClaimedJob {
 }
 
 /** Identifies a run. A worker that has lost the job has an older number of claims. */
-export type Claim = Pick<ClaimedJob, 'id' | 'claims'>
+export type RunClaim = Pick<ClaimedJob, 'id' | 'claims'>
 
 /** How many jobs of a name may be claimed. */
 export interface ClaimLimit {

@@ -9,11 +9,12 @@ import {
   type Database,
   type Gauge,
   type Lifecycle,
+  type Class,
   type OptionsOf,
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
-import { warnUnlistedJobs, readJobs, type Class, JobRegistry } from './decorators.js'
+import { warnUnlistedJobs, readJobs, JobRegistry } from './decorators.js'
 import { JobEntry, readQueueMetrics, JobTable, JobReaders } from './job-table.js'
 import { Jobs } from './queue.js'
 import { WorkerNotifier, type WorkOptions } from './worker-context.js'

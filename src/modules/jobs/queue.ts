@@ -3,11 +3,12 @@ import {
   declareOptions,
   option,
   pendingWork,
+  type Class,
   type OptionsOf,
   type Repository,
 } from '../../index.js'
 import { addRow, addRows, findActiveJob, readWhen, toNewJob, type AddOptions } from './add-jobs.js'
-import type { Class, RegisteredJob, JobRegistry } from './decorators.js'
+import type { RegisteredJob, JobRegistry } from './decorators.js'
 import {
   JobEntry,
   jobStates,
@@ -56,9 +57,9 @@ export type BodyOf<T, Method extends keyof T> = T[Method] extends (
 
 /** A body as it is passed to `add`: an object with the properties of its class, without methods. */
 type BodyInput<Body> = Body extends object
-  ? { readonly [Name in keyof Body as Body[Name] extends AnyFunction ? never : Name]: Body[Name] }
+  ? { readonly [Name in keyof Body as Body[Name] extends JobFunction ? never : Name]: Body[Name] }
   : Body
-type AnyFunction = (...args: never[]) => unknown
+type JobFunction = (...args: never[]) => unknown
 
 interface JobsParts {
   readonly table: JobTable

@@ -10,7 +10,7 @@ import {
   claimedColumns,
   maxLeaseMs,
   toClaimedJob,
-  type Claim,
+  type RunClaim,
   type ClaimLimit,
   type ClaimedJob,
   clearSecretBody,
@@ -127,7 +127,7 @@ function toDelay(ms: unknown): number | undefined {
 export async function finishAndClaim(
   table: JobTable,
   worker: string,
-  finished: readonly Claim[],
+  finished: readonly RunClaim[],
   limits: readonly ClaimLimit[],
   maxJobs: number,
 ): Promise<ClaimResult> {
@@ -219,7 +219,7 @@ const noWorker = 'worker = null, lease_until = null, deadline = null'
 export async function storeUnsuccessfulEnd(
   table: JobTable,
   worker: string,
-  { id, claims }: Claim,
+  { id, claims }: RunClaim,
   { state, delayMs = 0, error, errorLine }: UnsuccessfulEnd,
 ): Promise<boolean> {
   const statement = table.prepare(`end ${state}`, 'update', ({ value, now }) => {
@@ -245,7 +245,7 @@ where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('
 export async function returnToQueue(
   table: JobTable,
   worker: string,
-  { id, claims }: Claim,
+  { id, claims }: RunClaim,
 ): Promise<boolean> {
   const statement = table.prepare(
     'return to queue',
@@ -261,7 +261,7 @@ where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('
 export async function storeProgress(
   table: JobTable,
   worker: string,
-  { id, claims }: Claim,
+  { id, claims }: RunClaim,
   { done, text }: { readonly done: number; readonly text: string | null },
 ): Promise<boolean> {
   const statement = table.prepare(

@@ -4,10 +4,9 @@ import {
   Get,
   findUnknownOptions,
   type AnyDecorator,
+  type Class,
   type RouteInfo,
 } from '../../index.js'
-
-type Class = abstract new (...args: never[]) => object
 
 export interface ToolOptions {
   /** The name of the tool: letters, digits, `_`, `-` and `.`. Default: the operation id of the route. */

@@ -18,7 +18,7 @@ import {
 import { oidcOptions, type OidcOptions } from './options.js'
 import { openidClient, Provider } from './provider.js'
 import { signInController, SignOutController } from './routes.js'
-import { Transactions } from './transactions.js'
+import { SignInTransactions } from './transactions.js'
 
 export type { OidcOptions, SignIn } from './options.js'
 
@@ -41,7 +41,7 @@ export const oidc = createModule(function oidc(options: OidcOptions): ModuleOpti
   return {
     check: () => findMethodProblems('signIn', settings.signIn, where, 'fromGoogle'),
     packages: [openidClient],
-    providers: [OidcProvider, Transactions],
+    providers: [OidcProvider, SignInTransactions],
     controllers: [signInController(settings, OidcProvider), SignOutController],
   }
 })

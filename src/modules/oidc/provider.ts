@@ -18,7 +18,7 @@ import {
 } from '../../index.js'
 import { ProviderClient, ResponseCache } from './provider-client.js'
 import type { OidcSettings, SignIn } from './options.js'
-import type { Transaction } from './transactions.js'
+import type { SignInTransaction } from './transactions.js'
 
 /** The services that a provider uses. */
 export interface ProviderServices {
@@ -83,7 +83,7 @@ export class Provider implements Lifecycle {
    *
    * @throws {HttpError} 503 if the provider is unavailable
    */
-  async authorizationUrl(state: string, { verifier, nonce }: Transaction): Promise<string> {
+  async authorizationUrl(state: string, { verifier, nonce }: SignInTransaction): Promise<string> {
     const library = await load()
     const { configuration } = await this.#configure(library)
     const page = configuration.serverMetadata().authorization_endpoint
@@ -121,7 +121,7 @@ export class Provider implements Lifecycle {
   async identify(
     query: string,
     state: string,
-    { verifier, nonce }: Transaction,
+    { verifier, nonce }: SignInTransaction,
   ): Promise<SignIn | 'denied'> {
     const library = await load()
     const { configuration, client } = await this.#configure(library)

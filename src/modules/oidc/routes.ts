@@ -23,10 +23,10 @@ import {
 import type { OidcSettings, SignIn } from './options.js'
 import { tokenPage, refusalPage, acceptsHtml, redirectPage, resendPage } from './pages.js'
 import { Provider } from './provider.js'
-import { Transactions } from './transactions.js'
+import { SignInTransactions } from './transactions.js'
 
 /** The application's provider whose method returns the claims of the user. */
-type Users = Readonly<Record<string, (signIn: SignIn) => unknown>>
+type SignInMethods = Readonly<Record<string, (signIn: SignIn) => unknown>>
 
 const documented = {
   tags: ['signing in'],
@@ -45,14 +45,14 @@ export function signInController(
 
   @Controller(`/signin/${name}`)
   class SignInController {
-    static readonly inject = [providerClass, Transactions, ApplicationState, Auth, users]
+    static readonly inject = [providerClass, SignInTransactions, ApplicationState, Auth, users]
 
     constructor(
       private readonly provider: Provider,
-      private readonly transactions: Transactions,
+      private readonly transactions: SignInTransactions,
       private readonly state: ApplicationState,
       private readonly auth: Auth,
-      private readonly users: Users,
+      private readonly users: SignInMethods,
     ) {}
 
     @Get('/')

@@ -14,7 +14,7 @@ import {
 } from '../../index.js'
 
 /** A sign-in that a browser has begun. */
-export interface Transaction {
+export interface SignInTransaction {
   /** The name of the provider. */
   readonly provider: string
   /** The PKCE code verifier. */
@@ -45,7 +45,7 @@ create index if not exists ${table}_ends_at on ${table} (ends_at)`
 /** Milliseconds between removals of expired states. */
 const sweepInterval = 60_000
 
-export class Transactions implements Lifecycle {
+export class SignInTransactions implements Lifecycle {
   static readonly inject = [ApplicationState, Clock, Auth]
   readonly #state: ApplicationState
   readonly #clock: Clock
@@ -91,7 +91,7 @@ export class Transactions implements Lifecycle {
   async begin(
     provider: string,
     to: string,
-  ): Promise<{ state: string; transaction: Transaction; sealed: string }> {
+  ): Promise<{ state: string; transaction: SignInTransaction; sealed: string }> {
     const now = this.#now()
     const state = now.toString(36).padStart(9, '0') + randomBytes(16).toString('base64url')
     const transaction = {
@@ -112,7 +112,7 @@ export class Transactions implements Lifecycle {
   async open(
     state: string,
     { provider, cookies, secure }: { provider: string; cookies: Cookies; secure: boolean },
-  ): Promise<Transaction | undefined> {
+  ): Promise<SignInTransaction | undefined> {
     if (!stateForm.test(state)) return undefined
     const sealed = cookies[this.cookieName(state, secure)]
     const transaction = sealed === undefined ? undefined : await this.#unseal(state, sealed)
@@ -121,7 +121,7 @@ export class Transactions implements Lifecycle {
   }
 
   /** Marks a state as used. @returns false if any process has used it before */
-  async use(state: string, { ends }: Transaction): Promise<boolean> {
+  async use(state: string, { ends }: SignInTransaction): Promise<boolean> {
     const now = this.#now()
     if (now >= this.#nextSweep) {
       this.#nextSweep = now + sweepInterval
@@ -159,7 +159,7 @@ export class Transactions implements Lifecycle {
   }
 
   /** Encrypts a transaction. The state is authenticated, so the cookie is not valid under another name. */
-  async #seal(state: string, transaction: Transaction): Promise<string> {
+  async #seal(state: string, transaction: SignInTransaction): Promise<string> {
     const start = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', await this.#key(), start)
     cipher.setAAD(Buffer.from(state))
@@ -167,14 +167,14 @@ export class Transactions implements Lifecycle {
     return Buffer.concat([start, cipher.getAuthTag(), text]).toString('base64url')
   }
 
-  async #unseal(state: string, sealed: string): Promise<Transaction | undefined> {
+  async #unseal(state: string, sealed: string): Promise<SignInTransaction | undefined> {
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length < 29) return undefined
     const decipher = createDecipheriv('aes-256-gcm', await this.#key(), bytes.subarray(0, 12))
     decipher.setAAD(Buffer.from(state)).setAuthTag(bytes.subarray(12, 28))
     try {
       const text = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
-      return JSON.parse(text.toString()) as Transaction
+      return JSON.parse(text.toString()) as SignInTransaction
     } catch {
       return undefined
     }

@@ -31,7 +31,7 @@ import type { PasskeysSettings } from './options.js'
 import { Passkey } from './passkey.js'
 
 /** The application's provider with the methods of the options. */
-type Users = Readonly<Record<string, (argument: unknown) => unknown>>
+type UserMethods = Readonly<Record<string, (argument: unknown) => unknown>>
 
 class NewPasskey {
   /** A name that the owner chooses. */
@@ -79,8 +79,8 @@ export function passkeysController(settings: PasskeysSettings): Class {
       private readonly database: Database,
       private readonly clock: Clock,
       private readonly auth: Auth,
-      private readonly users: Users,
-      private readonly finders: Users | null = null,
+      private readonly users: UserMethods,
+      private readonly finders: UserMethods | null = null,
     ) {}
 
     @Get('/')
@@ -99,10 +99,10 @@ export function passkeysController(settings: PasskeysSettings): Class {
       request: HttpRequest,
       user: Claims | null,
     ): Promise<object> {
-      this.rejectCrossSite(request)
+      this.checkSameSite(request)
       const sub = toSub(user)
       const stored = await this.passkeysOf(sub)
-      rejectTooMany(stored)
+      checkPasskeyCount(stored)
       const label = toLabel(user, sub)
       const name = body.name ?? null
       return {
@@ -126,14 +126,14 @@ export function passkeysController(settings: PasskeysSettings): Class {
       request: HttpRequest,
       user: Claims | null,
     ): Promise<Reply> {
-      this.rejectCrossSite(request)
+      this.checkSameSite(request)
       const sub = toSub(user)
       const { challengeText, challenge } = await this.take(request, body, 'register')
       if (challenge.sub !== sub) throw passkeyRefused('the challenge belongs to another user')
       const registered = await this.verifier
         .verifyRegistration(toResponse(body), challengeText)
         .catch(rethrowRefused)
-      rejectTooMany(await this.passkeysOf(sub))
+      checkPasskeyCount(await this.passkeysOf(sub))
       const createdAt = this.now()
       const { name } = challenge
       const created = await this.records
@@ -157,7 +157,7 @@ export function passkeysController(settings: PasskeysSettings): Class {
     @NoAuth
     @Doc({ description: 'Returns the options for `navigator.credentials.get`, as JSON.' })
     async signInOptions(body: SignInName, request: HttpRequest): Promise<object> {
-      this.rejectCrossSite(request)
+      this.checkSameSite(request)
       const name = body.name ?? ''
       const { sub, allowed } =
         name === '' ? { sub: null, allowed: [] } : await this.allowedFor(name)
@@ -176,7 +176,7 @@ export function passkeysController(settings: PasskeysSettings): Class {
       description: 'Takes `credential.toJSON()` and returns a token in the header FreshToken.',
     })
     async verify(body: CredentialResponse, request: HttpRequest): Promise<Reply> {
-      this.rejectCrossSite(request)
+      this.checkSameSite(request)
       const { challengeText, challenge } = await this.take(request, body, 'signin')
       const [passkey] = await this.records.list({ where: { credential: body.id }, limit: 1 })
       // Verify first, so that the response time does not reveal whether the passkey exists.
@@ -210,7 +210,7 @@ export function passkeysController(settings: PasskeysSettings): Class {
         'Removes a passkey of the caller, by the id of the passkey or of its credential.',
     })
     async remove(id: string, request: HttpRequest, user: Claims | null): Promise<void> {
-      this.rejectCrossSite(request)
+      this.checkSameSite(request)
       const sub = toSub(user)
       const isNumber = /^[1-9]\d{0,14}$/.test(id)
       const removed = await this.records.deleteWhere({
@@ -272,7 +272,7 @@ export function passkeysController(settings: PasskeysSettings): Class {
     }
 
     /** Accepts only JSON, which forms of other sites cannot send, and only from pages at the public URL. */
-    private rejectCrossSite(request: HttpRequest): void {
+    private checkSameSite(request: HttpRequest): void {
       const { method, headers } = request
       const { origin, 'content-type': type = '', 'sec-fetch-site': siteName } = headers
       if (method === 'POST' && !/^application\/json\s*(?:;|$)/i.test(type))
@@ -297,7 +297,7 @@ function toSub(user: Claims | null): string {
   throw new HttpError(403, 'Forbidden', { reason: 'a passkey belongs to the sub of a token' })
 }
 
-function rejectTooMany(stored: readonly Passkey[]): void {
+function checkPasskeyCount(stored: readonly Passkey[]): void {
   if (stored.length >= maxPasskeys)
     throw new HttpError(409, `You have ${maxPasskeys} passkeys. Remove one first.`)
 }

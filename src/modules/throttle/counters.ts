@@ -3,7 +3,7 @@
  * Counts are in memory for one process, or in the database for all processes.
  */
 import { Clock, Database, HttpError, resetState } from '../../index.js'
-import type { Limit } from './rule.js'
+import type { RequestLimit } from './rule.js'
 
 /** The result of counting a request. */
 export interface Count {
@@ -34,7 +34,7 @@ export abstract class Counters {
   }
 
   /** Counts a request unless the limit is reached. @param name of the limit, the same in all processes */
-  abstract tryCount(name: string, key: string, limit: Limit): Count | Promise<Count>
+  abstract tryCount(name: string, key: string, limit: RequestLimit): Count | Promise<Count>
   /** Takes back a counted request, if its window has not ended. */
   abstract uncount(name: string, key: string, ends: number): void | Promise<void>
 }
@@ -63,7 +63,7 @@ export class MemoryCounters extends Counters {
     return this.#now?.() ?? super.now()
   }
 
-  tryCount(name: string, key: string, { limit, window: length }: Limit): Count {
+  tryCount(name: string, key: string, { limit, window: length }: RequestLimit): Count {
     const now = this.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
@@ -97,8 +97,10 @@ function removeEnded(windows: Map<string, Window>, now: number): void {
 }
 
 /** PostgreSQL's driver returns `bigint` as text. */
-type Row = Record<'key', string> & Record<'count', number> & Record<'ends_at', number | string>
-type Tables = Record<typeof table, Row>
+type CounterRow = Record<'key', string> &
+  Record<'count', number> &
+  Record<'ends_at', number | string>
+type ThrottleTables = Record<typeof table, CounterRow>
 
 const table = 'filigree_throttle'
 const createTable = `create table if not exists ${table} (
@@ -144,7 +146,7 @@ export class DatabaseCounters extends Counters {
     this.#fallback[resetState]()
   }
 
-  async tryCount(name: string, key: string, limit: Limit): Promise<Count> {
+  async tryCount(name: string, key: string, limit: RequestLimit): Promise<Count> {
     if (this.#timeouts.isUnresponsive) return this.#fallback.tryCount(name, key, limit)
     try {
       return await this.#timeouts.run(() => this.#tryCountInDatabase(name, key, limit, this.now()))
@@ -157,7 +159,7 @@ export class DatabaseCounters extends Counters {
   async #tryCountInDatabase(
     name: string,
     key: string,
-    { limit, window }: Limit,
+    { limit, window }: RequestLimit,
     now: number,
   ): Promise<Count> {
     await this.#sweep(now)
@@ -241,7 +243,7 @@ export class DatabaseCounters extends Counters {
   }
 
   get #tables() {
-    return this.#database.kysely.withTables<Tables>()
+    return this.#database.kysely.withTables<ThrottleTables>()
   }
 }
 

@@ -27,7 +27,7 @@ export type ThrottleBy =
   | ((request: HttpRequest, body: never) => string | undefined)
 
 export const limitOption = option
-  .parsed<string, Limit>(toLimit, "Write requests and a time: '5/m', '100/15m', '1000/h'.")
+  .parsed<string, RequestLimit>(toLimit, "Write requests and a time: '5/m', '100/15m', '1000/h'.")
   .shown()
   .required('1/s')
 
@@ -47,7 +47,7 @@ export const throttleRule = declareOptions({
 export interface ThrottleRule extends OptionsOf<typeof throttleRule> {}
 
 /** A parsed limit. */
-export interface Limit extends Rate {
+export interface RequestLimit extends Rate {
   readonly text: string
   /** The quoted text of the limit, for headers. */
   readonly label: string
@@ -55,7 +55,7 @@ export interface Limit extends Rate {
   readonly policy: string
 }
 
-function toLimit(value: unknown): Limit | undefined {
+function toLimit(value: unknown): RequestLimit | undefined {
   const rate = readRate(value)
   if (rate === undefined) return undefined
   const text = String(value)

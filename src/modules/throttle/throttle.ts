@@ -31,7 +31,7 @@ import {
   toKeyReader,
   requiresBody,
   throttleRule,
-  type Limit,
+  type RequestLimit,
   type ThrottleBy,
   type ThrottleRule,
 } from './rule.js'
@@ -146,7 +146,7 @@ function limitName(route: RouteInfo, limit: string): string {
 
 interface LimiterOptions {
   readonly name: string
-  readonly limit: Limit
+  readonly limit: RequestLimit
   readonly by: ThrottleBy
   readonly counters: Counters
 }
