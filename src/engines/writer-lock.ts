@@ -2,14 +2,14 @@
 import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 import { EngineError } from './contract/engine-error.js'
 
-interface Waiter extends ListItem<Waiter> {
+interface LockWaiter extends ListItem<LockWaiter> {
   readonly onAcquired: () => void
 }
 
 export class WriterLock {
   /** True while a writer has the lock. */
   isHeld = false
-  readonly #queue = new LinkedList<Waiter>()
+  readonly #queue = new LinkedList<LockWaiter>()
   readonly #timeout: number
 
   /** @param timeout milliseconds to wait before giving up */
@@ -31,7 +31,7 @@ export class WriterLock {
     }
     const milliseconds = timeout ?? this.#timeout
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
+      const waiter: LockWaiter = {
         onAcquired: () => {
           clearTimeout(timer)
           resolve()

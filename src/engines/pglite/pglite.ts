@@ -120,10 +120,10 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
 }
 
 /** The part of PGlite that is used. */
-interface Driver {
-  readonly PGlite: new (folder?: string) => DriverDatabase
+interface PglitePackage {
+  readonly PGlite: new (folder?: string) => PgliteDatabase
 }
-interface DriverDatabase {
+interface PgliteDatabase {
   readonly waitReady: Promise<void>
   query(sql: string, values: readonly unknown[], options: object): Promise<DriverResult>
   exec(sql: string): Promise<unknown>
@@ -139,11 +139,11 @@ interface DriverResult {
 }
 
 /** @throws {DeclarationError} the package is missing */
-async function loadDriver(): Promise<Driver> {
+async function loadDriver(): Promise<PglitePackage> {
   // Typed here, so that the package is not needed to compile.
   const name = '@electric-sql/pglite'
   try {
-    return (await import(name)) as Driver
+    return (await import(name)) as PglitePackage
   } catch (cause) {
     const message =
       'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.'
@@ -196,9 +196,9 @@ function toBuffer(text: string): Buffer {
 
 /** Runs statements immediately. Callers decide about the order. */
 class PgliteRunner implements Runner {
-  readonly #database: DriverDatabase
+  readonly #database: PgliteDatabase
 
-  constructor(database: DriverDatabase) {
+  constructor(database: PgliteDatabase) {
     this.#database = database
   }
 
@@ -242,13 +242,13 @@ class PgliteEngine implements Engine {
   readonly dialect = createPostgresDialect(true, false)
   readonly driver = 'pglite'
   readonly changesPiecemeal = true
-  readonly #database: DriverDatabase
+  readonly #database: PgliteDatabase
   readonly #runner: PgliteRunner
   readonly #lock: WriterLock
   readonly #unlock: () => void
   readonly #types = new PlaceholderTypes()
 
-  constructor(database: DriverDatabase, busyTimeout: number, unlock: () => void) {
+  constructor(database: PgliteDatabase, busyTimeout: number, unlock: () => void) {
     this.#database = database
     this.#unlock = unlock
     this.#runner = new PgliteRunner(database)
@@ -334,7 +334,7 @@ class PgliteTransaction extends PgliteRunner implements TransactionRunner {
   readonly #lock: WriterLock
   #isOver = false
 
-  constructor(database: DriverDatabase, lock: WriterLock) {
+  constructor(database: PgliteDatabase, lock: WriterLock) {
     super(database)
     this.#lock = lock
   }

@@ -17,7 +17,7 @@ import type { Client, Driver } from './driver.js'
 import { convertPostgresError } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
-import { endSession, openSession, verifyNotifications, type Session } from './session.js'
+import { endSession, openSession, checkNotifications, type Session } from './session.js'
 
 const name = 'filigree_changes'
 /** An arbitrary number: the first half of a topic's lock. The topic is the second half. */
@@ -168,7 +168,7 @@ class PostgresListener implements ChannelListener {
   /** @throws {EngineError} `unavailable` behind a pooler without sessions, because notifications would be lost */
   async #verify(session: Session): Promise<void> {
     try {
-      await verifyNotifications(session, this.#pool)
+      await checkNotifications(session, this.#pool)
     } catch (error) {
       if (error instanceof EngineError) this.#refuse(error)
       throw error

@@ -20,7 +20,7 @@ export interface Waiter {
 }
 
 /** A waiting call. Calls of the same turn of the event loop are sent together. */
-class WaitingCall implements Waiter {
+class PoolCall implements Waiter {
   readonly call: Call
   readonly tick: number
   readonly #returnConnection: (connection: PooledConnection) => void
@@ -184,7 +184,7 @@ export class ConnectionPool implements CallOwner {
     }
     this.#lastReleaseAt = performance.now()
     const waiter = this.#takeWaiter()
-    if (waiter instanceof WaitingCall) {
+    if (waiter instanceof PoolCall) {
       this.#sendTogether(connection, waiter)
       return
     }
@@ -200,7 +200,7 @@ export class ConnectionPool implements CallOwner {
   run(call: Call): void {
     const free = this.take()
     if (free === undefined) {
-      this.wait(new WaitingCall(call, this.#returnConnection))
+      this.wait(new PoolCall(call, this.#returnConnection))
       return
     }
     free.onIdle = this.#returnConnection
@@ -232,13 +232,13 @@ export class ConnectionPool implements CallOwner {
     return promise
   }
 
-  #sendTogether(connection: PooledConnection, { call, tick }: WaitingCall): void {
+  #sendTogether(connection: PooledConnection, { call, tick }: PoolCall): void {
     connection.onIdle = this.#returnConnection
     const calls = [call]
     let last = call
     while (!last.statement.mayWait && calls.length < maxBatch) {
       const waiter = this.#queue.first?.waiter
-      if (!(waiter instanceof WaitingCall) || waiter.tick !== tick) break
+      if (!(waiter instanceof PoolCall) || waiter.tick !== tick) break
       this.#queue.shift()
       last = waiter.call
       calls.push(last)

@@ -136,10 +136,7 @@ const probeTimeout = 2000
  *
  * @throws {EngineError} `unavailable` if they do not
  */
-export async function verifyNotifications(
-  { client }: Session,
-  pool: ConnectionPool,
-): Promise<void> {
+export async function checkNotifications({ client }: Session, pool: ConnectionPool): Promise<void> {
   const name = `filigree_probe_${randomBytes(8).toString('hex')}`
   await client.query(`listen ${name}`)
   const received = receivesNotification(client)

@@ -11,7 +11,7 @@ import { splitBeforeDroppedTables } from '../contract/sql-script.js'
 import { frameworkQuery, frameworkScript, type Statement } from '../contract/statement.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 
-interface Part {
+interface DroppedPart {
   readonly type: string
   readonly name: string
   readonly table: string
@@ -21,7 +21,7 @@ interface Part {
 export class DroppedParts implements Runner {
   readonly #runner: Runner
   /** Indexes and triggers of tables that a script drops, in the order of their creation. */
-  readonly #parts: Part[] = []
+  readonly #parts: DroppedPart[] = []
   /** Tables that a script made again under the name of a dropped one. */
   readonly #rebuilt = new Set<string>()
   /** Views that worked before the first table was dropped. */

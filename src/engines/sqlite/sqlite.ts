@@ -293,7 +293,7 @@ async function retryWhileBusy<T>(timeout: number, work: () => MaybePromise<T>): 
   }
 }
 
-interface TransactionOptions {
+interface TransactionEnd {
   readonly schema: boolean
   /** Called immediately after the commit. */
   readonly onCommitted: (() => void) | undefined
@@ -309,7 +309,7 @@ class SqliteTransaction implements TransactionRunner {
   constructor(
     connection: Connection,
     writeQueue: WriterLock,
-    { schema, onCommitted }: TransactionOptions,
+    { schema, onCommitted }: TransactionEnd,
   ) {
     this.#connection = connection
     this.#writeQueue = writeQueue

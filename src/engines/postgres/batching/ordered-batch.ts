@@ -41,7 +41,7 @@ export class OrderedUpdate {
   }
 }
 
-interface Step {
+interface OrderedStatement {
   readonly statement: Statement
   readonly values: Values
   readonly resultKind: ResultKind
@@ -50,7 +50,7 @@ interface Step {
 }
 
 /** The part of `Queues` that sequences use. */
-interface Queues {
+interface OrderedUpdates {
   orderedUpdateOf(statement: Statement): OrderedUpdate
   runOrderedUpdate(
     statement: Statement,
@@ -60,13 +60,13 @@ interface Queues {
 }
 
 export class OrderedBatch implements OrderedRunner {
-  readonly #queues: Queues
+  readonly #queues: OrderedUpdates
   readonly #caller: WriteCaller
   readonly #open: () => Promise<OrderedRunner>
-  readonly #steps: Step[] = []
+  readonly #steps: OrderedStatement[] = []
 
   /** @param open opens a runner that sends the statements in order */
-  constructor(queues: Queues, caller: WriteCaller, open: () => Promise<OrderedRunner>) {
+  constructor(queues: OrderedUpdates, caller: WriteCaller, open: () => Promise<OrderedRunner>) {
     this.#queues = queues
     this.#caller = caller
     this.#open = open
@@ -100,7 +100,7 @@ export class OrderedBatch implements OrderedRunner {
     }
   }
 
-  #inOrder(steps: readonly Step[], runner: OrderedRunner): void {
+  #inOrder(steps: readonly OrderedStatement[], runner: OrderedRunner): void {
     for (const { statement, values, resultKind, resolve, reject } of steps) {
       Promise.resolve(runner.run(statement, values, resultKind)).then(resolve, reject)
     }
@@ -108,7 +108,7 @@ export class OrderedBatch implements OrderedRunner {
   }
 
   /** @returns the updated rows in the order of the steps; `undefined` or fewer rows if none was updated */
-  async #runTogether(steps: readonly Step[]): Promise<readonly Row[] | undefined> {
+  async #runTogether(steps: readonly OrderedStatement[]): Promise<readonly Row[] | undefined> {
     const [first] = steps
     if (first === undefined || !updateDifferentRows(steps)) return undefined
     const batched = this.#queues.orderedUpdateOf(first.statement).batched
@@ -126,7 +126,7 @@ export class OrderedBatch implements OrderedRunner {
 }
 
 /** Whether all steps are the same update of different rows. */
-function updateDifferentRows(steps: readonly Step[]): boolean {
+function updateDifferentRows(steps: readonly OrderedStatement[]): boolean {
   const statement = steps[0]?.statement
   const index = (statement?.oneRow?.keyPosition ?? 0) - 1
   if (index < 0 || steps.length < 2) return false

@@ -101,7 +101,7 @@ function requiredByMark(mark: Mark, now: number): RequiredPosition {
 }
 
 /** A position of the primary. */
-interface Sample {
+interface PositionSample {
   /** The time in milliseconds at which the query for the position was sent. */
   readonly at: number
   readonly lsn: bigint
@@ -114,7 +114,7 @@ const maxSamples = 64
  * query for that position was sent. This needs no clock of a server, and an idle primary causes no lag.
  */
 export class WalHistory {
-  #samples: Sample[] = []
+  #samples: PositionSample[] = []
 
   /** @returns false if the position went backwards: another server responds, and the history is dropped */
   add(at: number, lsn: bigint): boolean {
@@ -136,7 +136,7 @@ export class WalHistory {
   /** The time up to which a replica at this position has all commits; `-Infinity` if it is older than the history. */
   visibleUntil(lsn: bigint): number {
     for (let index = this.#samples.length - 1; index >= 0; index--) {
-      const sample = this.#samples[index] as Sample
+      const sample = this.#samples[index] as PositionSample
       if (sample.lsn <= lsn) return sample.at
     }
     return -Infinity

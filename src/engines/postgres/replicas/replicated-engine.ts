@@ -24,7 +24,7 @@ import { tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
 
-type Run<T> = (runner: Runner) => Promise<T>
+type RunOn<T> = (runner: Runner) => Promise<T>
 
 /** Decides where a statement runs: on the primary, or on a replica that is up to date enough. */
 class ReplicaRouter implements Runner {
@@ -44,7 +44,7 @@ class ReplicaRouter implements Runner {
     values: Values,
     resultKind: W,
   ): Promise<Results[W]> {
-    const runOn: Run<Results[W]> = async (runner) => runner.run(statement, values, resultKind)
+    const runOn: RunOn<Results[W]> = async (runner) => runner.run(statement, values, resultKind)
     const isFrameworkTable = usesFrameworkTable(statement)
     if (isWrite(statement)) return isFrameworkTable ? runOn(this.#primary) : this.#write(runOn)
     // Queries with the kind `all` read the framework's tables at the start, and must see their latest state.
@@ -59,7 +59,7 @@ class ReplicaRouter implements Runner {
   }
 
   /** Records the write even if it fails, because the connection may be lost after the commit. */
-  async #write<T>(runOn: Run<T>): Promise<T> {
+  async #write<T>(runOn: RunOn<T>): Promise<T> {
     try {
       return await runOn(this.#primary)
     } finally {
@@ -71,7 +71,7 @@ class ReplicaRouter implements Runner {
    * Reads sessions and revocations. While the primary is down they cannot change, so a replica is used for callers with a
    * token.
    */
-  async #readFrameworkTable<T>(runOn: Run<T>): Promise<T> {
+  async #readFrameworkTable<T>(runOn: RunOn<T>): Promise<T> {
     try {
       return await runOn(this.#primary)
     } catch (error) {
@@ -83,7 +83,7 @@ class ReplicaRouter implements Runner {
     }
   }
 
-  async #read<T>(replica: Replica, runner: Runner, runOn: Run<T>): Promise<T> {
+  async #read<T>(replica: Replica, runner: Runner, runOn: RunOn<T>): Promise<T> {
     replica.running++
     try {
       return await runOn(runner)
