@@ -115,9 +115,9 @@ function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
 }
 
 /** @param documents the option, not yet checked */
-export function refuseUnknownSource(documents: unknown, problems: Problems): void {
-  if (!isMap(documents) || !isSourceLike(documents)) return
-  problems.addAll(findUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
+export function findUnknownSource(documents: unknown): readonly Problem[] {
+  if (!isMap(documents) || !isSourceLike(documents)) return []
+  return findUnknownOptions(documents, ['from', 'only'], 'GraphQL documents')
 }
 
 function readFile(path: string, problems: Problems): Readonly<Record<string, unknown>> {

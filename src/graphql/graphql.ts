@@ -24,7 +24,7 @@ import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js
 import { buildSchema } from './build-schema.js'
 import {
   readDocuments,
-  refuseUnknownSource,
+  findUnknownSource,
   type DocumentsOption,
   type PersistedDocuments,
 } from './documents.js'
@@ -32,7 +32,7 @@ import { isProduction, type EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
-import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
+import { findUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, RefusedDocument } from './operations.js'
 import type { PlanningFailure } from './planner-contract.js'
@@ -69,8 +69,8 @@ export function findOptionProblems(where: string, options: GraphQLOptions): read
   const problems = new Problems()
   checkOptionNames(where, options, graphqlOptionNames, problems)
   const { limits, documents } = Object(options) as GraphQLOptions
-  if (limits !== undefined) refuseUnknownLimits(limits, problems)
-  refuseUnknownSource(documents, problems)
+  problems.addAll(findUnknownLimits(limits))
+  problems.addAll(findUnknownSource(documents))
   return problems.list
 }
 

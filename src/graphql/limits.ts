@@ -1,7 +1,8 @@
 /** Limits of the size and cost of operations, and the parser that checks the size of documents. Source: decisions, GraphQL. */
 import type { DocumentNode, GraphQLError } from 'graphql'
+import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { findUnknownOptions } from '../errors/unknown-options.js'
 import { defaultLimits } from '../http/limits.js'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
@@ -42,12 +43,9 @@ export const defaultGraphqlLimits: GraphqlLimits = Object.freeze({
   listMax: 1_000,
 })
 
-const limitNames = Object.fromEntries(
-  Object.keys(defaultGraphqlLimits).map((name) => [name, true]),
-) as Record<keyof GraphqlLimits, true>
-
-export function refuseUnknownLimits(options: object, problems: Problems): void {
-  checkOptionNames('GraphQL limits', options, limitNames, problems)
+/** @param limits the option, not yet checked */
+export function findUnknownLimits(limits: unknown): readonly Problem[] {
+  return findUnknownOptions(limits, Object.keys(defaultGraphqlLimits), 'GraphQL limits')
 }
 
 /** @param options without unknown names; `Infinity` turns a limit off */

@@ -34,7 +34,7 @@ import {
 import { LiveListener, type LiveCaller } from './live-listener.js'
 import { WatchedTables } from './watched-tables.js'
 
-interface CallerIdentity {
+interface AccessOfCaller {
   readonly claims: Claims | null | undefined
   readonly byKey: boolean
   readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
@@ -47,7 +47,7 @@ const transportHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the part of the caller that a result depends on, as JSON data. */
-export function rightsKey({ claims, byKey, request }: CallerIdentity, depth: RightsDepth): unknown {
+export function rightsKey({ claims, byKey, request }: AccessOfCaller, depth: RightsDepth): unknown {
   if (depth === 'nothing') return null
   const identity = byKey ? 'key' : sorted(claims ?? {}, noNames)
   const isIdentified = byKey || (claims !== undefined && claims !== null)

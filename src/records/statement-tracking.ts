@@ -41,7 +41,7 @@ export interface StatementEvent extends WatchedWork {
 const statementEvents = new WorkChannel<StatementEvent>('filigree:statement')
 
 /** The published properties of a statement, or of a step of a transaction. */
-interface StatementProperties {
+interface PublishedStatement {
   readonly sql: string
   readonly kind: string
   readonly tables: readonly string[]
@@ -67,7 +67,7 @@ class StatementPublisher {
     return this.around(statement, () => inner.run(statement, values, resultKind))
   }
 
-  around<T>({ sql, kind, tables }: StatementProperties, run: () => T): T {
+  around<T>({ sql, kind, tables }: PublishedStatement, run: () => T): T {
     const { database } = this
     const system = this.#system
     const [first] = tables

@@ -1,15 +1,6 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
-import {
-  filled,
-  join,
-  name,
-  raw,
-  slot,
-  sql,
-  wrap,
-  type Sql,
-  quote,
-} from '../engines/contract/sql-text.js'
+import { quote } from '../engines/contract/quote.js'
+import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
@@ -22,7 +13,7 @@ const valuesName = 'filigree_rows'
 /** The alias of rows that are locked while they change. */
 const lockedName = 'filigree_held'
 
-type Update = Extract<Change, { change: 'update' }>
+type UpdateOfRows = Extract<Change, { change: 'update' }>
 type UpdateEach = Extract<Change, { change: 'updateEach' }>
 type Delete = Extract<Change, { change: 'delete' }>
 
@@ -50,7 +41,7 @@ export function writeChange(change: Change, writer: RowWriter): Sql {
 
 /** `update … set …` */
 export function updateHead(
-  { table, columns, sums, firstSlot }: Update,
+  { table, columns, sums, firstSlot }: UpdateOfRows,
   { context }: RowWriter,
 ): Sql {
   const sets = columns.map((column, index) =>
@@ -69,7 +60,7 @@ function addedValue(
   return sums?.includes(column) === true ? sql`${ref(table.name, column)} + ${value}` : value
 }
 
-function writeUpdate(change: Update, writer: RowWriter): Sql {
+function writeUpdate(change: UpdateOfRows, writer: RowWriter): Sql {
   const { table, returns, boundSlots, sums = [] } = change
   const { dialect } = writer.context
   const update = sql`${updateHead(change, writer)}${updateRest(change, writer)}`
@@ -89,7 +80,7 @@ function writeUpdate(change: Update, writer: RowWriter): Sql {
 }
 
 function updateRest(
-  { table, where, returns, previousColumns = [] }: Update,
+  { table, where, returns, previousColumns = [] }: UpdateOfRows,
   writer: RowWriter,
 ): Sql {
   const { context } = writer

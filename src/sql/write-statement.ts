@@ -6,16 +6,8 @@ import type {
   RowsChange,
   Statement,
 } from '../engines/contract/statement.js'
-import {
-  join,
-  name,
-  raw,
-  slot,
-  sql,
-  toText,
-  type Sql,
-  quote,
-} from '../engines/contract/sql-text.js'
+import { quote } from '../engines/contract/quote.js'
+import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import {
   insertHead,
   insertTail,

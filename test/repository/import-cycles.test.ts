@@ -2,13 +2,6 @@
 import { expect, it } from '@jest/globals'
 import { readSources, resolveImport } from './source-files.js'
 
-/** Files that are still in cycles, by folder. Remove files with their cycle, and add none. */
-const remaining: Readonly<Record<string, readonly string[]>> = {
-  'src/engines/postgres': ['call.ts', 'options.ts', 'pool.ts', 'pooled-connection.ts'],
-  'src/modules/mcp': ['catalog.ts', 'described-schema.ts', 'hidden-fields.ts', 'record-tools.ts'],
-  'src/sql': ['aggregates.ts', 'order.ts', 'row-writer.ts', 'table.ts', 'tree.ts'],
-}
-
 const sources = [...readSources('src'), ...readSources('client')]
 const imports = new Map(
   sources.map((file) => [
@@ -49,10 +42,6 @@ function findCycles(): string[][] {
   return cycles
 }
 
-it('no files import each other, except the listed ones', () => {
-  const listed = Object.entries(remaining).flatMap(([folder, names]) =>
-    names.map((name) => `${folder}/${name}`),
-  )
-  const others = findCycles().filter((cycle) => !cycle.some((file) => listed.includes(file)))
-  expect(others).toEqual([])
+it('no files import each other', () => {
+  expect(findCycles()).toEqual([])
 })

@@ -12,7 +12,7 @@ const allowedFiles: Readonly<Record<string, string>> = {
     'the catalogue stores defaults as text, which the database formats',
   'src/records/schema/difference.ts':
     'the catalogue stores conditions of indexes as text, which the database formats',
-  'src/engines/contract/json-sql.ts': 'fills in a template, not a statement',
+  'src/engines/contract/any-json.ts': 'fills in a template, not a statement',
   'src/modules/tracing/tracing.ts': 'removes literals from the SQL of spans',
   'src/engines/postgres/batching/batched-statement.ts':
     'replaces placeholders by the values of calls',

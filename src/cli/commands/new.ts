@@ -190,12 +190,12 @@ function nextSteps(manager: PackageManager, installed: boolean): string[] {
   return [...(installed ? [] : [`${manager} install`]), `${manager} run dev`, `${manager} run test`]
 }
 
-interface Result {
+interface CreatedProject {
   readonly installed: boolean
   readonly next: readonly string[]
 }
 
-function toText({ next }: Result, folder: string): string {
+function toText({ next }: CreatedProject, folder: string): string {
   const lines = [...(folder === '' ? [] : [`cd ${folder}`]), ...next].map((line) => `  ${line}\n`)
   return `${folder === '' ? 'The project' : folder} is created. Next:\n${lines.join('')}README.md describes the five steps after that.\n`
 }

@@ -76,6 +76,11 @@ export interface ListeningSocket {
   close(): void
 }
 
+/** @param handle what came with a message: Node passes handles of sockets without their type */
+export function toListeningSocket(handle: unknown): ListeningSocket {
+  return handle as ListeningSocket
+}
+
 /** Why the application does not run. */
 export interface StopReason {
   readonly title: string

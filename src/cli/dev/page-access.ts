@@ -17,7 +17,7 @@ export interface Refusal {
 const unknownCaller: Refusal = { status: 403, error: 'Not for this caller.' }
 
 /** The parts of a request that are checked. */
-type PageRequest = Pick<Incoming, 'socket' | 'headers' | 'rawHeaders' | 'url'>
+type CheckedRequest = Pick<Incoming, 'socket' | 'headers' | 'rawHeaders' | 'url'>
 
 /** A new secret: 192 random bits, in characters that an address may contain. */
 export function createSecret(): string {
@@ -46,7 +46,7 @@ export function secretInAddress(url: string | undefined): string | null {
   return new URLSearchParams((url ?? '').split('?')[1] ?? '').get('secret')
 }
 
-function hasSecret({ headers, url }: PageRequest, secret: string): boolean {
+function hasSecret({ headers, url }: CheckedRequest, secret: string): boolean {
   const name = cookieName(headers.host ?? '')
   const cookies = (headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
   const sent = cookies.filter((pair) => pair[0] === name).map((pair) => pair[1] ?? '')
@@ -57,7 +57,7 @@ function hasSecret({ headers, url }: PageRequest, secret: string): boolean {
 }
 
 /** @returns the response to a client without access, or undefined for a client with access */
-export function checkPageAccess(request: PageRequest, secret: string): Refusal | undefined {
+export function checkPageAccess(request: CheckedRequest, secret: string): Refusal | undefined {
   const { socket, headers, rawHeaders } = request
   // The address of the connection, because clients can send any forwarded header.
   if (!isLoopback(socket.remoteAddress)) return { ...unknownCaller, status: 404 }
@@ -80,7 +80,7 @@ export function checkPageAccess(request: PageRequest, secret: string): Refusal |
 }
 
 /** True for a developer's browser that has not opened the development page yet. */
-export function lacksOnlySecret(request: PageRequest, secret: string): boolean {
+export function lacksOnlySecret(request: CheckedRequest, secret: string): boolean {
   return checkPageAccess(request, secret) === withoutSecret
 }
 

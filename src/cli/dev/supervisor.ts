@@ -15,6 +15,7 @@ import {
   type ChildMessage,
   type DevEvent,
   type ListenAddress,
+  toListeningSocket,
   type ListeningSocket,
   type LogText,
   type StopReason,
@@ -178,7 +179,7 @@ export class Supervisor {
         show({ event: 'failed', report, port })
         if (port !== undefined) void this.#awaitPort(port, startNumber)
       } else if (message.is === 'opened') {
-        this.#port.hold(message.address, handle as unknown as ListeningSocket)
+        this.#port.hold(message.address, toListeningSocket(handle))
       } else if (message.is === 'started') {
         clearTimeout(this.#waitTimer)
         this.#hasStarted = true
@@ -235,7 +236,7 @@ export class Supervisor {
     child.on('message', (received, handle) => {
       const message = readChildMessage(received)
       if (message?.is !== 'explaining') return
-      const socket = handle as unknown as ListeningSocket
+      const socket = toListeningSocket(handle)
       if (child === this.#standby && !this.#closed) this.#holdExpected(message, socket)
       else socket.close()
     })

@@ -8,7 +8,7 @@ import type {
   TableSchema,
 } from './table-schema.js'
 import type { Dialect } from './dialect.js'
-import { quote } from './sql-text.js'
+import { quote } from './quote.js'
 
 /**
  * ```sql

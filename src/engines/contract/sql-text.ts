@@ -1,4 +1,5 @@
 /** SQL text that is composed of pieces: names, literals, and slots for values. */
+import { quote } from './quote.js'
 
 declare const mark: unique symbol
 
@@ -18,10 +19,6 @@ const edge = '\0'
 
 /** SQL before and after a piece. */
 export type SqlWrapper = readonly [before: string, after: string]
-
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
 
 /** Joins pieces. `undefined` adds nothing. */
 export function sql(texts: TemplateStringsArray, ...pieces: readonly (Sql | undefined)[]): Sql {

@@ -4,7 +4,7 @@
  */
 import type { ValueClass } from '../contract/conversions.js'
 import type { TypeChange, TypeChangeSql } from '../contract/dialect.js'
-import { quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
 
 const classes: Readonly<Record<string, ValueClass>> = {
   bigint: 'integer',

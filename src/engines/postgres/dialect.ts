@@ -1,7 +1,8 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
 
 import { foldCase } from '../../core/text.js'
-import { quote, type SqlWrapper } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
+import { type SqlWrapper } from '../contract/sql-text.js'
 import {
   toIntegerValue,
   type Dialect,

@@ -6,7 +6,8 @@
  */
 import { unicodeForms } from '../../core/text.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
-import { quote, raw, sql, wrap, type Sql, type SqlWrapper } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
+import { raw, sql, wrap, type Sql, type SqlWrapper } from '../contract/sql-text.js'
 import type { Column } from '../contract/table.js'
 
 const maxCharacters = 200_000

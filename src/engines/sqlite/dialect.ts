@@ -1,7 +1,8 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 
 import { foldCase } from '../../core/text.js'
-import { quote, type SqlWrapper } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
+import { type SqlWrapper } from '../contract/sql-text.js'
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import {

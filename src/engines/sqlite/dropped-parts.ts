@@ -6,7 +6,7 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Results, ResultKind, Runner, Values } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
-import { quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
 import { splitBeforeDroppedTables } from '../contract/sql-script.js'
 import { frameworkQuery, frameworkScript, type Statement } from '../contract/statement.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'

@@ -4,7 +4,7 @@
  * EXPLAIN QUERY PLAN; The ROWID.
  */
 import { BoundedCache } from '../../core/collections.js'
-import { quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
 import { boundOf, frameworkQuery, type Statement } from '../contract/statement.js'
 import type { Connection } from './connection.js'
 import { readRowBytes, type RowBytes } from './table-sizes.js'

@@ -4,7 +4,7 @@
  */
 import type { ActualTable, ColumnSchema, TableSchema } from '../contract/table-schema.js'
 import { toForeignKey, writeCreateTable, writeDropIndex, writeIndex } from '../contract/ddl.js'
-import { quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
 import type { Dialect } from '../contract/dialect.js'
 import { isSearchIndexName } from '../contract/table.js'
 import { convertColumn } from './conversions.js'

@@ -7,7 +7,8 @@
 import { unicodeForms } from '../../core/text.js'
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
-import { name as nameOf, raw, sql, type Sql, quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
+import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 
 /** Words consist of letters and digits, and accents are significant, as in the other engines. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* Nd'"

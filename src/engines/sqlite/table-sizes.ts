@@ -5,7 +5,7 @@
  * lookups, whatever its size.
  */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
-import { quote } from '../contract/sql-text.js'
+import { quote } from '../contract/quote.js'
 import type { Runner, TableSize } from '../contract/engine.js'
 import { frameworkQuery, type Statement } from '../contract/statement.js'
 

@@ -33,10 +33,10 @@ import {
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
+import type { Instance } from '../../records/model/table.js'
 import { equals } from '../../sql/condition.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { RecordModel } from '../records/model.js'
-import type { Instance } from '../records/read-rows.js'
 import { RecordWriter } from '../records/write-records.js'
 import { graphqlLibrary } from '../library.js'
 

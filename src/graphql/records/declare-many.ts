@@ -3,6 +3,7 @@
  * `deleteProducts(ids)`, and `upsertProduct(by, input)`. Source: decisions, Records: writes.
  */
 
+import type { Instance } from '../../records/model/table.js'
 import { isPlainObject } from '../../core/json.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
@@ -13,7 +14,6 @@ import type { CallerWriter } from '../../records/policy/caller-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
-import type { Instance } from './read-rows.js'
 import {
   checkOperations,
   type KeyedTree,

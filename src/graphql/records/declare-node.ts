@@ -2,6 +2,7 @@
  * Declares and resolves `Node`, `node(id)` and `nodes(ids)`, which read any record by its global id. Source: GraphQL
  * Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
+import type { Instance } from '../../records/model/table.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { toKey } from '../../records/model/codec.js'
@@ -9,7 +10,7 @@ import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../operation-caller.js'
 import { type GraphqlField, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { fromGlobalId, type RecordModel } from './model.js'
-import { readByKey, type Instance } from './read-rows.js'
+import { readByKey } from './read-rows.js'
 import { openReading, resolveOne, type RecordServices } from './resolve-records.js'
 
 type ModelsByName = ReadonlyMap<string, RecordModel>

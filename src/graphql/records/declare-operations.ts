@@ -1,5 +1,6 @@
 /** Declares the queries and mutations of a record. */
 
+import type { Instance } from '../../records/model/table.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
@@ -14,7 +15,6 @@ import {
 import { readGroups, groupsOf } from './names.js'
 import { type RecordModel, hasInput, type GeneratedField } from './model.js'
 import { defaultLimit, QueryReader, withShardArgument } from './query-reader.js'
-import type { Instance } from './read-rows.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
 import { listArguments } from './declare-types.js'
@@ -198,7 +198,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
 
 /** `ProductConnection` and `ProductEdge`. */
 export function declareConnection(model: RecordModel): [string, TypeDeclaration][] {
-  const part = (part: Part): GraphqlField['extensions'] =>
+  const part = (part: GeneratedPart): GraphqlField['extensions'] =>
     generatedExtensions({ kind: 'part', part, model })
   return [
     [
@@ -246,7 +246,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
 /** `PageInfo`, shared by all records. */
 export function declarePageInfo(model: RecordModel): TypeDeclaration {
   const field = (
-    part: Part,
+    part: GeneratedPart,
     type: string,
     read: (page: ResolvedPage) => unknown,
   ): GraphqlField => ({
@@ -266,7 +266,7 @@ export function declarePageInfo(model: RecordModel): TypeDeclaration {
   }
 }
 
-type Part = Extract<GeneratedField, { kind: 'part' }>['part']
+type GeneratedPart = Extract<GeneratedField, { kind: 'part' }>['part']
 
 function generatedExtensions(generated: GeneratedField): Readonly<Record<string, unknown>> {
   return { [generatedKey]: generated }

@@ -1,7 +1,7 @@
 /** Runs the queries of resolvers: lists, counts, single rows and related rows, with one statement each. */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Condition, Relation, Table } from '../../records/model/table.js'
+import type { Condition, Instance, Relation, Table } from '../../records/model/table.js'
 import { rememberDerived } from '../../records/filters/cursors.js'
 import { isOneOf, allOf, equals } from '../../sql/condition.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
@@ -16,8 +16,6 @@ import {
 } from '../../records/statements/shard.js'
 import { toClientError } from '../../records/statements/client-errors.js'
 import type { ListQuery, QueryReader } from './query-reader.js'
-
-export type Instance = Record<string, unknown>
 
 /** Reads the rows of a list. Remembers the values of derived columns, which cursors need. */
 export function readList(

@@ -7,7 +7,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import { toKey } from '../../records/model/codec.js'
-import type { Table } from '../../records/model/table.js'
+import type { Instance, Table } from '../../records/model/table.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { FieldArguments } from '../declarations.js'
@@ -25,7 +25,6 @@ import {
   readList,
   readRelated,
   readRelationCounts,
-  type Instance,
 } from './read-rows.js'
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'

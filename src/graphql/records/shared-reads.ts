@@ -5,9 +5,8 @@
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
-import type { Relation } from '../../records/model/table.js'
+import type { Relation, Instance } from '../../records/model/table.js'
 import type { QueryReader } from './query-reader.js'
-import type { Instance } from './read-rows.js'
 
 const readings = new WeakMap<RowChanges, Map<string, unknown>>()
 

@@ -2,6 +2,7 @@
  * Creates, updates and deletes records for clients. Reads an `XInput` (the record's own values, nested records and links),
  * and writes through the record's policy. Source: decisions, GraphQL.
  */
+import type { Instance } from '../../records/model/table.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
@@ -26,7 +27,6 @@ import {
 import { policyOf } from '../../records/rights/record-policy.js'
 import { resultGuardKey, type ResultGuard } from '../declarations.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
-import type { Instance } from './read-rows.js'
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'

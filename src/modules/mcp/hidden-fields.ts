@@ -6,14 +6,13 @@ import {
   describeRecord,
   recordsAs,
   type ApplicationState,
+  type Class,
   type CallerRecords,
   type HttpRequest,
 } from '../../index.js'
 import type { EntryView } from './access-list.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 import type { RouteTool } from './tool-schema.js'
-
-type Class = ApplicationState['records'][number]
 
 /** The fields and relations of a record that the caller may not read, or all of it. */
 export type HiddenFields = readonly string[] | 'all'

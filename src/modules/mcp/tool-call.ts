@@ -112,7 +112,7 @@ export function invalidState(why: string): Error {
   return invalidParams(`Invalid requestState: it ${why}`)
 }
 
-type Class<T> = new (...args: never[]) => T
+type InstanceClass<T> = new (...args: never[]) => T
 
 /** A request to a model, in the form of the protocol. */
 export interface SampleOptions {
@@ -146,7 +146,7 @@ export interface ToolCall {
    * @param type a class of simple fields, which checks the response
    * @returns null if the user declines
    */
-  ask<T extends object>(name: string, type: Class<T>, message: string): Promise<T | null>
+  ask<T extends object>(name: string, type: InstanceClass<T>, message: string): Promise<T | null>
   /** Asks the model of the client, in the same way. */
   sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>>
   /** Asks which roots the client exposes, in the same way. */
@@ -201,7 +201,7 @@ export class ActiveToolCall implements ToolCall {
     this.#exchange.notify('notifications/progress', notification)
   }
 
-  ask<T extends object>(name: string, type: Class<T>, message: string): Promise<T | null> {
+  ask<T extends object>(name: string, type: InstanceClass<T>, message: string): Promise<T | null> {
     const response = this.#responseTo(name)
     if (isJsonObject(response) && (response.action === 'decline' || response.action === 'cancel'))
       return Promise.resolve(null)
@@ -259,7 +259,7 @@ export class ActiveToolCall implements ToolCall {
 /**
  * Checks a response and ignores unknown fields. @returns undefined if it is invalid, so that it is requested again
  */
-function readResponse<T extends object>(type: Class<T>, content: unknown): T | undefined {
+function readResponse<T extends object>(type: InstanceClass<T>, content: unknown): T | undefined {
   try {
     const { properties = {} } = schemaOf(type)
     const declaredFields = Object.entries(isJsonObject(content) ? content : {}).filter(([name]) =>

@@ -13,16 +13,16 @@ const primaryTimeoutMs = 2500
 const reportIntervalMs = 500
 
 /** Messages between the processes. `applicationId` numbers the applications of a process that have metrics. */
-type Message = { readonly filigree: 'metrics'; readonly applicationId: number } & (
+type WorkerMessage = { readonly filigree: 'metrics'; readonly applicationId: number } & (
   | { readonly kind: 'counts'; readonly families: readonly Family[] }
   | { readonly kind: 'request'; readonly id: number; readonly families: readonly Family[] }
   | { readonly kind: 'measure'; readonly id: number }
   | { readonly kind: 'measured'; readonly id: number; readonly families: readonly Family[] }
-  | { readonly kind: 'response'; readonly id: number; readonly parts: readonly Part[] }
+  | { readonly kind: 'response'; readonly id: number; readonly parts: readonly MetricsOfWorker[] }
 )
 
 /** The metrics of one worker; for an ended worker, its counters. */
-interface Part {
+interface MetricsOfWorker {
   readonly worker: number
   readonly families: readonly Family[]
 }
@@ -43,7 +43,7 @@ export class WorkerMetrics {
   readonly #measure: () => readonly Family[]
   readonly #count: () => readonly Family[]
   readonly #applicationId = ++applications
-  readonly #pendingRequests = new Map<number, (parts: readonly Part[]) => void>()
+  readonly #pendingRequests = new Map<number, (parts: readonly MetricsOfWorker[]) => void>()
   #stopCallbacks: (() => void)[] = []
   #requestCount = 0
   /** True if something was counted since the last report. */
@@ -80,7 +80,7 @@ export class WorkerMetrics {
 
   #listenToPrimary(): void {
     const onMessage = (value: unknown): void => {
-      const message = value as Message
+      const message = value as WorkerMessage
       if (!isMetricsMessage(message, this.#applicationId)) return
       if (message.kind === 'measure') {
         send({
@@ -106,10 +106,10 @@ export class WorkerMetrics {
     send({ ...heading(this.#applicationId), kind: 'counts', families: this.#count() })
   }
 
-  #requestAllParts(): Promise<readonly Part[] | undefined> {
+  #requestAllParts(): Promise<readonly MetricsOfWorker[] | undefined> {
     const id = ++this.#requestCount
     return new Promise((resolve) => {
-      const end = (parts: readonly Part[] | undefined): void => {
+      const end = (parts: readonly MetricsOfWorker[] | undefined): void => {
         this.#pendingRequests.delete(id)
         clearTimeout(timer)
         resolve(parts)
@@ -160,10 +160,10 @@ function collectInPrimary(applicationId: number): () => void {
       kind: 'response',
       id,
       parts: [...parts].map(([worker, families]) => ({ worker, families })),
-    } satisfies Message)
+    } satisfies WorkerMessage)
   }
   const onMessage = (worker: Worker, value: unknown): void => {
-    const message = value as Message
+    const message = value as WorkerMessage
     if (!isMetricsMessage(message, applicationId)) return
     if (message.kind === 'counts') latestCounts.set(worker.id, message.families)
     else if (message.kind === 'measured') collectors.get(message.id)?.(worker.id, message.families)
@@ -188,7 +188,7 @@ function collectInPrimary(applicationId: number): () => void {
   }
 }
 
-function isMetricsMessage(message: Message, applicationId: number): boolean {
+function isMetricsMessage(message: WorkerMessage, applicationId: number): boolean {
   return (
     typeof message === 'object' &&
     (message as unknown) !== null &&
@@ -204,6 +204,6 @@ function heading(applicationId: number): {
   return { filigree: 'metrics', applicationId }
 }
 
-function send(message: Message): void {
+function send(message: WorkerMessage): void {
   if (process.connected) process.send?.(message)
 }

@@ -7,7 +7,7 @@ import {
   writeAddColumn,
   writeDropDefault,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import { toNotNullName } from '../model/generated-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'

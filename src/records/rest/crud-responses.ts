@@ -155,7 +155,7 @@ function rowTag(table: Table, row: object): string | undefined {
   if (version === undefined) return undefined
   let without = ''
   for (const { property } of policyOf(table).columns.keys())
-    if ((row as RowValues)[property] === undefined) without += `${property} `
+    if ((row as PropertyValues)[property] === undefined) without += `${property} `
   return without === '' ? `"${version}"` : tagOf(version, without)
 }
 
@@ -166,10 +166,10 @@ export function shapedTag(version: number | undefined, body: object): string | u
 
 /** @returns undefined if the table has no version column, or the caller may not read it */
 export function versionOf({ version }: Table, row: object): number | undefined {
-  return version === undefined ? undefined : ((row as RowValues)[version.property] as number)
+  return version === undefined ? undefined : ((row as PropertyValues)[version.property] as number)
 }
 
-type RowValues = Readonly<Record<string, unknown>>
+type PropertyValues = Readonly<Record<string, unknown>>
 
 function tagOf(version: number, content: string): string {
   return `"${version}-${entityTag(content).slice(1, -1)}"`

@@ -12,10 +12,10 @@ import { nameOf } from '../aggregates/measure.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
 
-type Schema = DeclaredParameter['schema']
+type ParameterSchema = DeclaredParameter['schema']
 
 export interface OperandValues {
-  readonly schema: Schema
+  readonly schema: ParameterSchema
   /** Whether a value may contain commas, which also separate the values of a list. */
   readonly hasCommas: boolean
   /**
@@ -100,7 +100,7 @@ export class ColumnValues implements OperandValues {
     this.#column = column
   }
 
-  get schema(): Schema {
+  get schema(): ParameterSchema {
     const { isBoolean, field } = this.#column
     if (isBoolean) return { anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }] }
     return field.entry.schema

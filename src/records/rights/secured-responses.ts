@@ -157,13 +157,13 @@ export function isConcealed(handler: unknown): boolean {
 }
 
 /** A reference of a record's rows to another record, by one column. */
-interface Reference {
+interface ColumnReference {
   readonly table: Table
   readonly column: Column
 }
 
 /** Returns whether errors may name a record: only if the caller may see its rows and its key. */
-export function canNameReferrers(caller: Caller): (reference: Reference) => boolean {
+export function canNameReferrers(caller: Caller): (reference: ColumnReference) => boolean {
   return ({ table, column }) => {
     if (caller.trusted) return true
     const { read, columns, hasRows } = policyOf(table)

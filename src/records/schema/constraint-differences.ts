@@ -7,7 +7,7 @@ import type {
   ColumnSchema,
 } from '../../engines/contract/table-schema.js'
 import { writeAddCheck } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'

@@ -1,7 +1,7 @@
 /** The ways in which a database can differ from the records. */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { writeDropIndex } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import { isOwnIndexName } from '../model/generated-names.js'
 import type {
   ActualIndex,

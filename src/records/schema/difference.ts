@@ -20,7 +20,7 @@ import {
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../model/generated-names.js'

@@ -12,7 +12,7 @@ import type {
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import { toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toKeyName, toIndexName } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
@@ -55,7 +55,7 @@ function hasOtherKey({ primaryKey, isSharded }: TableSchema, table: ActualTable)
   return primaryKey.length === 1 && actualKey.length === 2 && actualKey[1] === key
 }
 
-interface Reference {
+interface ChangedReference {
   /** The table that has the reference. */
   readonly table: string
   readonly before: ActualForeignKey
@@ -67,7 +67,7 @@ function findReferences(
   { name }: TableSchema,
   present: readonly TableSchema[],
   actual: Catalogue,
-): Reference[] {
+): ChangedReference[] {
   return [...actual.values()].flatMap((table) =>
     table.foreignKeys
       .filter((key) => key.table === name)
@@ -84,7 +84,7 @@ function findReferences(
 function toDifference(
   schema: TableSchema,
   actual: ActualTable,
-  references: readonly Reference[],
+  references: readonly ChangedReference[],
   dialect: Dialect,
 ): Difference {
   const { name: table, primaryKey } = schema

@@ -12,7 +12,7 @@ import type {
   ColumnSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */

@@ -5,7 +5,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import {
   toCheckName,

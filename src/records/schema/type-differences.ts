@@ -17,7 +17,7 @@ import {
   writeIndex,
   writeAddForeignKey,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 

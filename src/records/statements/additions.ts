@@ -23,13 +23,13 @@ export interface Sum {
   readonly column: Column
   readonly addend: unknown
   /** The bounds of stored values to which it can be added. */
-  readonly before: Bounds
+  readonly before: ValueRange
   /** The bounds of the sums. */
-  readonly after: Bounds
+  readonly after: ValueRange
 }
 
 /** Both included. */
-interface Bounds {
+interface ValueRange {
   readonly low: unknown
   readonly high: unknown
 }
@@ -93,7 +93,10 @@ function readSum(
     storage === 'real' ? limitsOfReal(column, add as number) : limitsOfUnits(column, add)
   const encode = codec.byProperty.get(property)?.encode
   if (limits === undefined || encode === undefined) return undefined
-  const encoded = ({ low, high }: Bounds): Bounds => ({ low: encode(low), high: encode(high) })
+  const encoded = ({ low, high }: ValueRange): ValueRange => ({
+    low: encode(low),
+    high: encode(high),
+  })
   return {
     column,
     addend: encode(add),
@@ -102,10 +105,10 @@ function readSum(
   }
 }
 
-type Limits = Pick<Sum, 'before' | 'after'>
+type SumLimits = Pick<Sum, 'before' | 'after'>
 
 /** A sum of doubles is rounded, so the check of the row tests the bounds of the rules. */
-function limitsOfReal({ field: { rules } }: Column, add: number): Limits | undefined {
+function limitsOfReal({ field: { rules } }: Column, add: number): SumLimits | undefined {
   const half = Number.MAX_VALUE / 2
   const isBound = rules.min !== undefined || rules.max !== undefined
   const bounds = { low: -half, high: half }
@@ -113,7 +116,7 @@ function limitsOfReal({ field: { rules } }: Column, add: number): Limits | undef
 }
 
 /** The limits are computed exactly, in units of the last digit. */
-function limitsOfUnits({ storage, field }: Column, add: unknown): Limits | undefined {
+function limitsOfUnits({ storage, field }: Column, add: unknown): SumLimits | undefined {
   const { rules, entry } = field
   const digits = storage === 'decimal' ? entry.digits : undefined
   const scale = digits?.scale ?? 0
@@ -165,11 +168,11 @@ export type Changes<T> = {
         : Addition<Extract<Unmarked<T[K]>, number | string>>)
 }
 
-type Values = Readonly<Record<string, unknown>>
+type NamedValues = Readonly<Record<string, unknown>>
 
 export function hasAddition(table: Table, values: object): boolean {
   for (const name of Object.keys(values)) {
-    const value = (values as Values)[name]
+    const value = (values as NamedValues)[name]
     if (typeof value !== 'object') continue
     const column = table.byProperty.get(name)
     if (column !== undefined && isAddition(column, value)) return true
@@ -182,10 +185,10 @@ function additionOf(
   table: Table,
   name: string,
   value: unknown,
-): { readonly column: Column; readonly addition: Values } | undefined {
+): { readonly column: Column; readonly addition: NamedValues } | undefined {
   const column = table.byProperty.get(name)
   if (column === undefined || !isAddition(column, value)) return undefined
-  return { column, addition: value as unknown as Values }
+  return { column, addition: value }
 }
 
 /**
@@ -194,7 +197,7 @@ function additionOf(
  * @param row the stored row
  * @throws {HttpError} 400 `VALIDATION`: the addend is not a number of the kind, or the stored value is null
  */
-export function withSums(table: Table, row: Values, values: object): Record<string, unknown> {
+export function withSums(table: Table, row: NamedValues, values: object): Record<string, unknown> {
   const all: Record<string, unknown> = { ...values }
   for (const name of Object.keys(all)) {
     const column = table.byProperty.get(name)
@@ -205,7 +208,7 @@ export function withSums(table: Table, row: Values, values: object): Record<stri
   return all
 }
 
-function sumOf(table: Table, column: Column, row: Values, input: Addition<unknown>): unknown {
+function sumOf(table: Table, column: Column, row: NamedValues, input: Addition<unknown>): unknown {
   try {
     return sum(column, row[column.property], input)
   } catch (error) {
@@ -215,7 +218,7 @@ function sumOf(table: Table, column: Column, row: Values, input: Addition<unknow
 
 const numbers: ReadonlySet<string> = new Set(['integer', 'real', 'decimal', 'wide'])
 
-function isAddition(column: Column, value: unknown): value is Addition<unknown> {
+function isAddition(column: Column, value: unknown): value is Addition<unknown> & NamedValues {
   if (!isPlainObject(value) || !('add' in value)) return false
   return numbers.has(column.storage) && !column.isBoolean && !column.isKey
 }

@@ -5,7 +5,7 @@
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './write-row.js'

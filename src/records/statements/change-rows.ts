@@ -123,7 +123,7 @@ export async function updateTogether(
   table: Table,
   here: Source,
   where: unknown,
-  { record, sums, reportsRows }: Update,
+  { record, sums, reportsRows }: PlannedUpdate,
 ): Promise<number> {
   const { context } = here
   const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
@@ -146,7 +146,7 @@ export async function updateTogether(
   return count
 }
 
-interface Update {
+interface PlannedUpdate {
   readonly record: Record<string, unknown>
   readonly sums: readonly Sum[]
   /** Listeners are notified of each row. */

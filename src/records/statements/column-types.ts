@@ -2,7 +2,7 @@
 import type { Runner } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/contract/sql-text.js'
+import { quote } from '../../engines/contract/quote.js'
 
 export type ColumnTypes = ReadonlyMap<unknown, string>
 

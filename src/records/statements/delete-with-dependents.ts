@@ -30,7 +30,7 @@ export interface RowGroup {
   readonly rows?: readonly Row[] | undefined
 }
 
-interface DeletionOptions {
+interface DeletionWriter {
   /** The writer for hooks. Undefined: the caller of the current request. */
   readonly writer: Writer | undefined
 }
@@ -44,7 +44,7 @@ interface DeletionOptions {
 export function deleteGroup(
   group: RowGroup,
   source: Source,
-  options: DeletionOptions,
+  options: DeletionWriter,
 ): Promise<number> {
   return group.table.deletedAt === undefined
     ? new Deletion(source, options).run(group)
@@ -54,7 +54,7 @@ export function deleteGroup(
 /** One deletion by the database. */
 class Deletion {
   readonly #source: Source
-  readonly #options: DeletionOptions
+  readonly #options: DeletionWriter
   /** The groups in the order in which they were visited, the rows to delete first. */
   readonly #groups: RowGroup[] = []
   readonly #visitedRows = new Map<Table, Set<string>>()
@@ -62,7 +62,7 @@ class Deletion {
   readonly #reports: RowChanges[] = []
   readonly #hookedRows: HookedRow[] = []
 
-  constructor(source: Source, options: DeletionOptions) {
+  constructor(source: Source, options: DeletionWriter) {
     this.#source = source
     this.#options = options
   }
@@ -204,7 +204,7 @@ class Deletion {
 async function markAsDeleted(
   root: RowGroup,
   source: Source,
-  options: DeletionOptions,
+  options: DeletionWriter,
 ): Promise<number> {
   const groups = [root]
   const marked: RowGroup[] = []
@@ -228,7 +228,7 @@ async function markAsDeleted(
 async function markGroup(
   group: RowGroup,
   source: Source,
-  options: DeletionOptions,
+  options: DeletionWriter,
 ): Promise<readonly unknown[]> {
   const { table } = group
   const { context, feed } = source
@@ -252,7 +252,7 @@ async function markGroup(
 async function releaseReferences(
   { table, keys, shard }: RowGroup,
   source: Source,
-  options: DeletionOptions,
+  options: DeletionWriter,
 ): Promise<readonly RowGroup[]> {
   const dependents: RowGroup[] = []
   for (const relation of referenceRulesOf(table, source.context).dependents) {
@@ -299,7 +299,7 @@ async function clearReferences(
   {
     writer,
     deletedKeys,
-  }: DeletionOptions & {
+  }: DeletionWriter & {
     /** Rows of the owner that are deleted too, and therefore not changed. */
     readonly deletedKeys: readonly unknown[]
   },
@@ -389,7 +389,7 @@ function toHookedRow(
   table: Table,
   row: Row,
   source: Source,
-  { writer }: DeletionOptions,
+  { writer }: DeletionWriter,
 ): HookedRow & { readonly before: Instance } {
   const before = source.context.codecOf(table).readRow(row) as Instance
   return { table, source, before, writer }

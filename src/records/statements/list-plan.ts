@@ -18,12 +18,10 @@ import {
 } from '../filters/list-options.js'
 import { readOrder } from '../filters/order.js'
 import { checkRanked } from '../filters/search.js'
-import type { Relation, Table } from '../model/table.js'
+import type { Instance, Relation, Table } from '../model/table.js'
 import type { DerivedParts, RelatedParts } from './plans.js'
 import { selectOrdered } from './select-rows.js'
 import type { RecordsContext } from './source.js'
-
-type Instance = Record<string, unknown>
 
 /** @param maxRows as in `RelatedRows` */
 function toRelatedParts(

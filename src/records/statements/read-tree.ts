@@ -59,17 +59,17 @@ export type NewRow<T> = Pick<T, Demanded<T>> & Partial<T>
 
 /** The values of a new row and of rows nested in it; with `category: { … }` it need not name `categoryId`. */
 export type NewValues<T> =
-  | Values<T, Demanded<T>>
+  | NestableValues<T, Demanded<T>>
   | {
-      [K in Referring<T>]: Values<T, Exclude<Demanded<T>, `${Referring<T>}Id`>> & {
+      [K in Referring<T>]: NestableValues<T, Exclude<Demanded<T>, `${Referring<T>}Id`>> & {
         [P in K]: NestedIn<T[P]>
       }
     }[Referring<T>]
 
 /** A row that is created with another one, which sets the key that refers to it. */
-type NestedRow<T> = Values<T, Exclude<Demanded<T>, `${string}Id`>>
+type NestedRow<T> = NestableValues<T, Exclude<Demanded<T>, `${string}Id`>>
 
-type Values<T, Needed extends keyof T> = { [K in Needed]: T[K] | NestedIn<T[K]> } & {
+type NestableValues<T, Needed extends keyof T> = { [K in Needed]: T[K] | NestedIn<T[K]> } & {
   [K in keyof T]?: T[K] | NestedIn<T[K]>
 }
 

@@ -56,7 +56,7 @@ function makePlaceholder({ relations }: Table, column: Column): unknown {
 
 const longest = 32
 
-interface Bounds {
+interface IntegerRange {
   readonly min: bigint
   readonly max: bigint
 }
@@ -71,7 +71,7 @@ function boundsOf(
   { min, max }: Column['field']['rules'],
   read: (bound: string | number) => bigint,
   far: bigint,
-): Bounds {
+): IntegerRange {
   if (min === undefined) {
     const highest = max === undefined ? -far / 2n : smaller(read(max), -far / 2n)
     return { min: highest - far / 2n, max: highest }
@@ -86,7 +86,7 @@ function smaller(one: bigint, other: bigint): bigint {
 }
 
 /** A random number, both bounds included. */
-function between({ min: lowest, max: highest }: Bounds): bigint {
+function between({ min: lowest, max: highest }: IntegerRange): bigint {
   const count = highest - lowest + 1n
   return count <= 1n ? lowest : lowest + (BigInt(`0x${randomBytes(16).toString('hex')}`) % count)
 }
@@ -135,10 +135,10 @@ function timeOf({ min = '00:00:00', max = '23:59:59' }: Column['field']['rules']
 }
 
 /** Begins a transaction, or a part of the open one, and runs work in it. */
-type Begin<R> = (work: (source: Source) => Promise<R>) => Promise<R>
+type BeginForSwap<R> = (work: (source: Source) => Promise<R>) => Promise<R>
 
 export async function allowingSwaps<R>(
-  begin: Begin<R>,
+  begin: BeginForSwap<R>,
   work: (source: Source) => Promise<R>,
 ): Promise<R> {
   try {
