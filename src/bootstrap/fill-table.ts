@@ -76,7 +76,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     servedRoutes.set(planned.info, served)
     const last = route.pattern.segments.at(-1)
     const isRest = route.method === 'GET' && last?.kind === 'parameter' && last.type === restType
-    const routed = isRest ? new ServedRoute({ ...served, yieldsToFiles: true }) : served
+    const routed = isRest ? served.with({ yieldsToFiles: true }) : served
     if (route.options.internal === true) continue
     if (table instanceof RouteTable) table.add(route.method, route.pattern, routed)
     else table.add(route.method, route.pattern, routed, route.version)

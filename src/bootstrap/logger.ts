@@ -76,7 +76,7 @@ export async function createLog(
   const out = pino.destination({ sync: true })
   // Pino's own form of errors has all properties, and fails if an error is frozen.
   const serializers = { err: (error: unknown) => error }
-  const log = pino<never>({ level, base: undefined, serializers }, out)
+  const log = pino({ level, base: undefined, serializers }, out)
   const deferred = new LogBuffer((text) => {
     out.write(text)
   })

@@ -65,7 +65,7 @@ export interface ApplicationGraphQLOptions
 
 const staticFolderOptions = declareOptions({
   /** Relative to the working directory. */
-  folder: option.text(folderRemedy).required(''),
+  folder: option.text(folderRemedy).required(),
   /**
    * A file of the folder, sent for GET and HEAD requests that accept HTML and that nothing else answers. Default: 404.
    */
@@ -259,10 +259,11 @@ function resolveStatic(
   input: NonNullable<BootstrapOptions['static']>,
   problems: Problems,
 ): Settings['static'] {
-  const folders = Object.entries(input).map(([path, entry]) => {
-    if (typeof entry === 'string') return [path, { folder: entry }] as const
-    problems.addAll(staticFolderOptions.findProblems(entry, `bootstrap static ${path}`))
-    return [path, staticFolderOptions.read(entry)] as const
+  const folders = Object.entries(input).flatMap(([path, entry]) => {
+    if (typeof entry === 'string') return [[path, { folder: entry }] as const]
+    const found = staticFolderOptions.findProblems(entry, `bootstrap static ${path}`)
+    problems.addAll(found)
+    return found.length > 0 ? [] : [[path, staticFolderOptions.read(entry)] as const]
   })
   return Object.freeze(Object.fromEntries(folders))
 }

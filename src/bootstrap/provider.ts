@@ -102,7 +102,7 @@ export function toProvider(
 
 /** A provider that creates `owner` under the key `token`. */
 export function classProvider(token: InjectionToken, owner: Class): ContainerProvider {
-  const Constructor = constructorOf<object, unknown[]>(owner)
+  const Constructor = constructorOf(owner) as new (...args: unknown[]) => object
   return {
     token,
     ...constructorDependencies(owner),

@@ -128,7 +128,7 @@ function classWithInitialValues(
   initialByName: Readonly<Record<string, unknown>>,
   members: ReadonlySet<string>,
 ): Class {
-  const Constructor = constructorOf<Record<string, unknown>, []>(type)
+  const Constructor = constructorOf(type) as new () => Record<string, unknown>
   const names = Object.keys(initialByName).filter((name) => members.has(name))
   if (names.length === 0) return class {}
   return class {

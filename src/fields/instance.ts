@@ -25,7 +25,7 @@ export function initialValues(type: Class): Readonly<Record<string, unknown>> | 
 export function instanceConstructorOf(type: Class): InstanceConstructor {
   const { initial, hasState, constructible } = constructionOf(type)
   if ((initial !== undefined || hasState) && type.length === 0 && constructible) {
-    return { Constructor: constructorOf(type), hasInitialValues: true }
+    return { Constructor: constructorOf(type) as Constructor, hasInitialValues: true }
   }
   const Bare = function () {} as unknown as Constructor
   Object.defineProperty(Bare, 'prototype', { value: type.prototype as object })
@@ -66,7 +66,7 @@ function constructionOf(type: Class): ClassConstruction {
 
 function tryOut(type: Class): object | undefined {
   try {
-    const instance: unknown = new (constructorOf<unknown, []>(type))()
+    const instance: unknown = new (constructorOf(type))()
     return typeof instance === 'object' && instance !== null ? instance : undefined
   } catch {
     return undefined

@@ -59,7 +59,9 @@ export class InjectedResolvers {
   ): Resolve {
     if (isClass(resolve)) {
       const { inject: dependencyTokens = [] } = resolve as { inject?: ResolverProvider['inject'] }
-      const Resolver = constructorOf<{ resolve: Resolve }, readonly unknown[]>(resolve)
+      const Resolver = constructorOf(resolve) as new (...args: readonly unknown[]) => {
+        resolve: Resolve
+      }
       return this.#provided(where, dependencyTokens, (...dependencies) => {
         const resolver = new Resolver(...dependencies)
         return (root, args, context, info) => resolver.resolve(root, args, context, info)

@@ -224,8 +224,9 @@ export function findCorsProblems(options: CorsOptions | false): readonly Problem
   const problems = new Problems()
   if (options === false) return []
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
-  const add = (message: string, remedy: string) =>
+  const add = (message: string, remedy: string) => {
     problems.add({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
+  }
   problems.addAll(corsOptions.findProblems(options, 'Option cors'))
   // A single origin as text is a likely mistake, which only the compiler would find.
   const originsInput = origins as string | readonly string[]
@@ -255,8 +256,9 @@ export function findCorsProblems(options: CorsOptions | false): readonly Problem
 /** Checks the `cors` of a module. */
 export function findHeaderProblems(where: string, headers: CorsHeaders): readonly Problem[] {
   const problems = new Problems()
-  const add = (message: string, remedy: string) =>
+  const add = (message: string, remedy: string) => {
     problems.add({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
+  }
   problems.addAll(corsHeadersOptions.findProblems(headers, where))
   findNameProblems(headers, add)
   return problems.list

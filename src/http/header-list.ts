@@ -100,7 +100,7 @@ export class HeaderList implements Iterable<readonly [name: string, value: strin
   extendLast(name: string, more: string): void {
     for (let index = this.flat.length - 2; index >= 0; index -= 2) {
       if (this.flat[index] !== name) continue
-      this.flat[index + 1] += `, ${more}`
+      this.flat[index + 1] = `${this.flat[index + 1] ?? ''}, ${more}`
       return
     }
   }

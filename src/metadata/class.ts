@@ -28,11 +28,9 @@ export function isClass(value: unknown): value is Class {
   return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false
 }
 
-/** The class as a constructor. The caller knows that it is not abstract, its properties, and the arguments it takes. */
-export function constructorOf<T = object, Arguments extends readonly unknown[] = never[]>(
-  type: Class,
-): new (...args: Arguments) => T {
-  return type as unknown as new (...args: Arguments) => T
+/** The class as a constructor. The caller knows that it is not abstract. */
+export function constructorOf(type: Class): new (...args: never[]) => object {
+  return type as unknown as new (...args: never[]) => object
 }
 
 /** The class and its base classes, the topmost first. */

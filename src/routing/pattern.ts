@@ -3,7 +3,6 @@
  * Source: specification, Route declaration rules; decisions, Routing.
  */
 
-import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 

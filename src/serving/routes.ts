@@ -147,7 +147,7 @@ export class Routes {
         prepare?.(inner)
       },
     })
-    return outgoing.isSettled ? outgoing.collected() : untilAborted(request, outgoing, signal)
+    return outgoing.hasSettled() ? outgoing.collected() : untilAborted(request, outgoing, signal)
   }
 
   /** The data for calling a route. */

@@ -80,6 +80,11 @@ export class ServedRoute implements ServedRouteParts {
     this.toClient = new RouteRun(this)
     Object.freeze(this)
   }
+
+  /** The route with other parts. */
+  with(parts: Partial<ServedRouteParts>): ServedRoute {
+    return new ServedRoute(Object.assign({}, this, parts))
+  }
 }
 
 /**
@@ -111,9 +116,8 @@ export function surround(route: ServedRoute, entries: readonly PipelineEntry[]):
   return entries.reduceRight(
     (inside, entry) =>
       'step' in entry
-        ? new ServedRoute({ ...inside, before: [entry.step, ...inside.before] })
-        : new ServedRoute({
-            ...inside,
+        ? inside.with({ before: [entry.step, ...inside.before] })
+        : inside.with({
             before: [],
             interceptor: { intercept: entry.intercept, inside },
           }),

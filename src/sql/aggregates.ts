@@ -1,7 +1,6 @@
 /** Aggregate queries: groups of rows and values of each group. */
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
-import type { Column } from '../engines/contract/table.js'
 import { operatorOf } from './operators.js'
 import { writeDirection } from './order.js'
 import type { RowWriter } from './row-writer.js'

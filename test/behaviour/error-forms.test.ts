@@ -226,10 +226,10 @@ describe('the document', () => {
 })
 
 it.each([
-  [{ form: 5 }, 'bootstrap errors: form is not a function'],
-  [{ form, class: 'Problems' }, 'bootstrap errors: class is not a class'],
+  [{ form: 5 }, 'bootstrap errors: form cannot be 5'],
+  [{ form, class: 'Problems' }, 'bootstrap errors: class cannot be used'],
   [{ form, klass: Problems }, 'klass'],
-  [5, 'bootstrap errors: it is not an object'],
+  [5, 'bootstrap: errors is 5'],
 ])('refuses %o at the start', async (errors, message) => {
   await expect(start(errors)).rejects.toThrow(message)
 })

@@ -304,6 +304,6 @@ describe('errorPage', () => {
   it('must be a function', async () => {
     await start()
     const starting = bootstrap(AppModule, { listen: false, logger: false, errorPage: 'x' as never })
-    await expect(starting).rejects.toThrow(/bootstrap: errorPage is not a function/)
+    await expect(starting).rejects.toThrow(/bootstrap: errorPage cannot be used/)
   })
 })

@@ -50,7 +50,7 @@ describe('Requests, Limits', () => {
 
   it('a limit that is not a size is refused at bootstrap', async () => {
     await expect(startBodies({ listen: false, limits: { body: '1 parsec' } })).rejects.toThrow(
-      /limits\.body is 1 parsec\. +Use bytes, or a size such as '10mb'\./,
+      /limits: body is "1 parsec"\. +Use bytes, or a size such as '10mb'\./,
     )
   })
 

@@ -202,7 +202,7 @@ describe('static at the top, with a fallback', () => {
   it.each([
     [{ folder: './docs', fallback: 'none.html' }, 'has no file none.html'],
     [{ folder: './docs', fallbak: 'index.html' }, 'fallbak'],
-    [{ fallback: 'index.html' }, 'folder is not a path'],
+    [{ fallback: 'index.html' }, 'folder cannot be used'],
     [{ folder: './docs', fallback: '../package.json' }, 'has no file ../package.json'],
   ])('static: %j is refused at the start', async (entry, message) => {
     const options = { ...quiet, static: { '/': entry as { folder: string } } }

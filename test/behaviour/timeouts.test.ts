@@ -34,7 +34,9 @@ class SlowController {
   aborted(session: Session, request: HttpRequest) {
     session.user = 'Ada'
     return new Promise((_resolve, reject) => {
-      request.signal.addEventListener('abort', () => reject(new Error('aborted')))
+      request.signal.addEventListener('abort', () => {
+        reject(new Error('aborted'))
+      })
     })
   }
 }

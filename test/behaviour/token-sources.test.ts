@@ -206,9 +206,9 @@ describe('auth.read', () => {
 
 describe('the start', () => {
   it.each([
-    [{ scheme: 'my token' }, 'scheme "my token" is not the name of a scheme'],
-    [{ scheme: 5 }, 'scheme 5 is not the name of a scheme'],
-    [{ read: 'x-token' }, 'read is not a function'],
+    [{ scheme: 'my token' }, 'scheme is "my token"'],
+    [{ scheme: 5 }, 'scheme is 5'],
+    [{ read: 'x-token' }, 'read cannot be used'],
     [{ read: () => undefined, scheme: 'Token' }, 'scheme and read cannot be combined'],
     [{ read: ({ headers }: HttpRequest) => headers.cookie }, 'read reads a cookie'],
     [{ read: ({ cookies }: HttpRequest) => cookies.token }, 'read reads a cookie'],

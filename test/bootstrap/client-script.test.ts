@@ -67,9 +67,10 @@ describe('client: true', () => {
 describe('the published package', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const script = `
-    import { scriptRoutes } from './static-files.mjs'
-    const problems = []
-    const routes = scriptRoutes(true, 1000, problems)
+    import { Problems, scriptRoutes } from './static-files.mjs'
+    const collected = new Problems()
+    const routes = scriptRoutes(true, 1000, collected)
+    const problems = collected.list
     const request = { query: {}, incoming: { headers: {} } }
     const body = problems.length === 0 ? (await routes[0].served.invoke(request)).body : null
     console.log(JSON.stringify({ problems, body }))`
@@ -78,7 +79,13 @@ describe('the published package', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-published-'))
     const esbuild = join(root, 'node_modules/.bin/esbuild')
-    const entry = join(root, 'src/bootstrap/static-files.ts')
+    const entry = join(folder, 'entry.ts')
+    const source = (path: string) => JSON.stringify(join(root, 'src', path))
+    await writeFile(
+      entry,
+      `export { scriptRoutes } from ${source('bootstrap/static-files.ts')}
+      export { Problems } from ${source('errors/problems.ts')}`,
+    )
     const options = ['--bundle', '--format=esm', '--platform=node', '--log-level=error']
     const outfile = `--outfile=${join(folder, 'static-files.mjs')}`
     await promisify(execFile)(esbuild, [entry, ...options, outfile])

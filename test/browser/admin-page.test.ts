@@ -61,7 +61,7 @@ describe('the admin page', () => {
     const [described] = describeFields(Body)
     const info: FieldInfo = {
       ...{ name: 'field', required: true, kind: described!.presentation },
-      ...(others as object),
+      ...others,
     }
     const error = findFieldError(info, value, true)
     expect(error === undefined ? undefined : `field ${error}`).toBe(words)

@@ -68,7 +68,9 @@ describe('the endpoints of GraphQL in the document', () => {
     }
     expect(streamOf(older)).toEqual({ schema: { type: 'string' } })
     expect(streamOf(newer)).toMatchObject({ itemSchema: { properties: { data: {} } } })
-    await expect(documentOf({ docs: { openapi: '4' as '3.1' } })).rejects.toThrow('docs.openapi')
+    await expect(documentOf({ docs: { openapi: '4' as '3.1' } })).rejects.toThrow(
+      'docs: openapi is "4"',
+    )
   })
 
   it('are absent where GraphQL is off', async () => {

@@ -67,7 +67,7 @@ export class FakeResponse extends EventEmitter implements Outgoing {
   }
 
   /** True if the response is complete, or none will come. */
-  get isSettled(): boolean {
+  hasSettled(): boolean {
     return this.writableFinished || this.#error !== undefined
   }
 
@@ -77,20 +77,14 @@ export class FakeResponse extends EventEmitter implements Outgoing {
    * @throws {Error} if it was cut off, is a stream of events, or is larger than the limit
    */
   collected(): MaybePromise<CollectedResponse> {
-    if (this.isSettled) return this.#collect()
+    if (this.hasSettled()) return this.#collect()
     this.#isCollected = true
     this.#makeRoom()
-    if (this.isSettled) return this.#collect()
-    return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        try {
-          resolve(this.#collect())
-        } catch (error) {
-          reject(error as Error)
-        }
-      }
-      this.once('close', settle)
+    if (this.hasSettled()) return this.#collect()
+    const closed = new Promise<void>((resolve) => {
+      this.once('close', resolve)
     })
+    return closed.then(() => this.#collect())
   }
 
   writeHead(status: number, headers: string[]): this {
@@ -115,7 +109,7 @@ export class FakeResponse extends EventEmitter implements Outgoing {
     if (this.writableEnded || this.destroyed) return this
     if (chunk !== undefined && chunk.length > 0) this.#store(chunk)
     this.writableEnded = true
-    if (!this.destroyed && !this.writableNeedDrain) this.#finish()
+    if (!this.writableNeedDrain) this.#finish()
     return this
   }
 
@@ -145,6 +139,7 @@ export class FakeResponse extends EventEmitter implements Outgoing {
   }
 
   #finish(): void {
+    if (this.destroyed) return
     this.writableFinished = true
     this.#body?.push(null)
     void now.then(() => {

@@ -4,9 +4,8 @@
  * after. Source: decisions, Records: writes; access rules.
  */
 import { silentLog } from '../../core/log.js'
-import { type MaybePromise, after, attempt, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
-import type { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
@@ -257,7 +256,7 @@ export class CallerWriter {
             return await this.inShard(table, tree.values, () => this.#upsertRow(tree, where))
           } catch (error) {
             if (!isConcurrentInsert(error, by)) throw error
-            if (attempts >= maxAttempts) throw toConflict(error as HttpError)
+            if (attempts >= maxAttempts) throw toConflict(error)
           }
         }
       },

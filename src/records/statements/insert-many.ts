@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { HttpError } from '../../errors/http-error.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table, Instance } from '../model/table.js'
 import { isolationOf } from '../model/write-hooks.js'

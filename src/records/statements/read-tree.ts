@@ -207,7 +207,7 @@ export function readRowTree(table: Table, input: object, row: number): WriteTree
   return {
     table,
     path,
-    values: input as Instance,
+    values: input,
     derivedFields: new Set(),
     toOne: [],
     toMany: [],

@@ -3,7 +3,6 @@
  * it stores while they are incomplete. Source: docs/dependencies.md.
  */
 
-import type { Socket } from 'node:net'
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Duplex } from 'node:stream'

@@ -50,7 +50,7 @@ const error = (fields: object, message: string): void => {
 function bound(production: boolean): GraphQL {
   const graphql = new GraphQL()
   for (const type of [Shelf, Book]) graphql.schema.fromOrm(type)
-  const log = { ...silentLog, error } as typeof silentLog
+  const log = { ...silentLog, error }
   graphql.bind({ database: internalsOf(database), log, production })
   return graphql
 }
