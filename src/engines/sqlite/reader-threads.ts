@@ -114,7 +114,7 @@ export class ReaderThreads {
     for (const job of [...this.#quickQueue.clear(), ...this.#longQueue.clear()]) job.reject(error)
     const threads = [...this.#threads]
     for (const { job } of threads) job?.reject(error)
-    await Promise.all(threads.map(({ worker }) => worker.terminate()))
+    await Promise.all(threads.map(({ worker }) => terminate(worker)))
   }
 
   /** Starts the next job if a thread of its kind is idle. */
@@ -180,8 +180,14 @@ export class ReaderThreads {
     const { thread } = job
     if (thread?.job !== job) return
     thread.isEnding = true
-    void thread.worker.terminate()
+    void terminate(thread.worker)
   }
+}
+
+/** An idle thread does not keep the process alive, and a process that ended would not wait for the end of the thread. */
+function terminate(worker: Worker): Promise<number> {
+  worker.ref()
+  return worker.terminate()
 }
 
 /** Whether a client may use another one of the threads. */
