@@ -34,7 +34,8 @@ export function makeControls(
   const { isNew, isBulk: isLoose } = options
   const controls: Control[] = []
   for (const field of record.fields) {
-    if (field.readOnly === true || without.includes(field.name)) continue
+    const isFixed = field.readOnly === true || (field.immutable === true && !isNew)
+    if (isFixed || without.includes(field.name)) continue
     const relation = record.relations?.find(({ name }) => name === field.by)
     const target = relation && recordNamed(relation.to)
     const control =

@@ -138,8 +138,9 @@ class RowView {
   #drawValues(): void {
     const { record } = this
     const fields = record.fields.filter(
-      ({ readOnly, name }) =>
-        (this.#form === undefined || readOnly === true) && name in this.stored.row,
+      ({ readOnly, immutable, name }) =>
+        (this.#form === undefined || readOnly === true || immutable === true) &&
+        name in this.stored.row,
     )
     const showsAllFields = this.#form === undefined
     replace(

@@ -35,6 +35,8 @@ export interface FieldInfo {
   readonly required?: true
   readonly nullable?: true
   readonly readOnly?: true
+  /** A new row sets it, and no update changes it. */
+  readonly immutable?: true
   readonly oneOf?: readonly (string | number | boolean)[]
   readonly min?: number | string
   readonly max?: number | string

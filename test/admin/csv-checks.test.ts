@@ -192,4 +192,45 @@ describe.each(engines)('a check of CSV that only reads, on %s', (engine) => {
     expect(await send('projects', change)).toMatchObject({ faults: [] })
     expect(await send('projects', change, '')).toEqual({ count: 1 })
   })
+
+  it('creates rows of a sharded record with their shard, which existing rows keep', async () => {
+    const projects = database().records(Project)
+    const mine = await projects.create({ tenantId: 'one', name: 'Tree' })
+    const file = `id,tenantId,name\n,one,Door\n${mine.id},one,Wall\n`
+    expect(await send('projects', file)).toMatchObject({ rows: 2, faults: [] })
+    expect(await send('projects', file, '')).toEqual({ count: 2 })
+    const orderBy = { name: 'asc' } as const
+    expect(await projects.list({ where: { tenantId: 'one' }, orderBy })).toMatchObject([
+      { name: 'Door' },
+      { id: mine.id, name: 'Wall' },
+    ])
+    for (const query of ['?check=true', '']) {
+      const moved = await send('projects', `id,tenantId,name\n${mine.id},two,Roof\n`, query)
+      const message = 'tenantId cannot be changed'
+      expect(moved.faults).toEqual([{ row: 2, path: 'tenantId', message }])
+      const bare = await send('projects', 'name\nRoof\n', query)
+      expect(bare.faults).toEqual([{ row: 2, path: 'tenantId', message: 'tenantId is required' }])
+      const elsewhere = await send('projects', 'tenantId,name\ntwo,Roof\n', query)
+      expect(elsewhere.faults).toEqual([{ row: 2, path: '', message: 'Forbidden' }])
+    }
+    expect(await projects.count({ tenantId: 'one' })).toBe(2)
+    expect(await projects.count({ tenantId: 'two' })).toBe(0)
+  })
+
+  it('lets the form of a new row of a sharded record set its shard', async () => {
+    const editor = app.as({ sub: 'ed', roles: ['editor'], tenant: 'one' })
+    const { body: schema } = await editor.get('/admin/api/schema')
+    const { fields, records } = schema as {
+      fields: object[]
+      records: { name: string; fields: [string, number][] }[]
+    }
+    const project = records.find(({ name }) => name === 'Project')
+    const tenant = project?.fields.find(([name]) => name === 'tenantId')
+    expect(fields[tenant?.[1] ?? -1]).toMatchObject({ required: true, immutable: true })
+    const created = await editor.post('/admin/api/rows/projects', { tenantId: 'one', name: 'Tree' })
+    expect(created).toMatchObject({ status: 201, body: { tenantId: 'one' } })
+    const { id } = created.body as { id: string }
+    const moved = await editor.patch(`/admin/api/rows/projects/${id}`, { tenantId: 'two' })
+    expect(moved.status).toBe(400)
+  })
 })

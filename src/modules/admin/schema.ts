@@ -147,7 +147,7 @@ const longControls: ReadonlySet<Presentation['control']> = new Set(['lines', 'js
 const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
 
 function describeField(field: FieldDescription, kinds: SharedList, depth = 0): SchemaPart {
-  const { name, presentation, list, required, nullable, writable, rules, nested } = field
+  const { name, presentation, list, required, nullable, rules, nested } = field
   const { oneOf, min, max, minLength, maxLength, pattern, label, description } = rules
   const { default: defaultValue } = rules
   return {
@@ -157,7 +157,8 @@ function describeField(field: FieldDescription, kinds: SharedList, depth = 0): S
     list,
     required,
     nullable,
-    readOnly: !writable,
+    readOnly: !field.writable,
+    immutable: field.immutable,
     oneOf,
     min,
     max,

@@ -30,6 +30,8 @@ export interface FieldDescription {
   readonly rules: Readonly<FieldRules>
   /** False for keys, versions, timestamps and `readOnly` fields. */
   readonly writable: boolean
+  /** True for the field of `shardBy`: a new row sets it, and no update changes it. */
+  readonly immutable: boolean
   /** True if a new row must name it. */
   readonly required: boolean
   readonly nullable: boolean
@@ -104,6 +106,7 @@ export function describeFields(type: Class): FieldDescription[] {
     .map((field) => ({
       ...toPlain(field),
       writable: true,
+      immutable: false,
       required: !field.optional,
       ordered: false,
     }))
@@ -219,17 +222,20 @@ function describeTable(table: Table): RecordDescription {
 function toField(table: Table, column: Column): FieldDescription {
   const { key, version, shard, deletedAt, updatedAt } = table
   const { field, nullable, compares } = column
-  const isOwn = [key, version, deletedAt, updatedAt, shard].includes(column)
+  const isOwn = [key, version, deletedAt, updatedAt].includes(column)
   const writable = !isOwn && !field.readOnly
   return {
     ...toPlain(field),
     writable,
+    immutable: column === shard,
     required: writable && !field.optional && !nullable,
     ordered: compares !== 'json' && compares !== 'list',
   }
 }
 
-function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'required' | 'ordered'> {
+function toPlain(
+  field: ShapeField,
+): Omit<FieldDescription, 'writable' | 'immutable' | 'required' | 'ordered'> {
   return {
     name: field.name,
     kind: field.nested === undefined ? field.kind : 'class',
