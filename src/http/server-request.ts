@@ -4,7 +4,7 @@ import type { RouteInfo } from '../routing/route.js'
 import { ReceivedBody } from './bodies/received-body.js'
 import { unknownCaller, type CallerIdentity } from './caller-identity.js'
 import { readsIdentity, readsSent, watchHeaders, watchIncoming } from './caller-access.js'
-import { addressOf, readForwarded } from './client-address.js'
+import { clientAddressOf, readForwarded } from './client-address.js'
 import { CookieNames } from './cookie-names.js'
 import { readCookies } from './cookies.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
@@ -276,7 +276,7 @@ export class ServerRequest implements HttpRequest {
 
   /** The client's address, with IPv4 in its own form. Taken from `X-Forwarded-For` if the application trusts its proxies. */
   get ip(): string {
-    return addressOf(this.incoming, this.#settings)
+    return clientAddressOf(this.incoming, this.#settings)
   }
 
   /** The name of the client: its user if the token was verified, otherwise its address. Without tracking. */

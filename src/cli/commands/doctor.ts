@@ -184,7 +184,7 @@ function requirementsOf(
   )
   const ignored = new Set([
     ...(plan.needsDatabase || plan.records.length > 0 ? [] : ['DATABASE_URL']),
-    ...(plan.container.needs(PublicUrl) ? [] : ['PUBLIC_URL']),
+    ...(plan.container.isNeeded(PublicUrl) ? [] : ['PUBLIC_URL']),
     ...(apiKey === '' ? ['APP_API_KEY'] : []),
   ])
   return [

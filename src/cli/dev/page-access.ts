@@ -3,7 +3,7 @@
  * loopback address is not enough, because a proxy on this machine has one, too.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { findProxyHeader, isLocalHost, isLoopback } from '../../http/client-address.js'
+import { findProxyHeader, isLocalHost, isLoopbackAddress } from '../../http/local-request.js'
 import type { Incoming } from '../../http/node-messages.js'
 
 /** The path of the development page. */
@@ -60,7 +60,7 @@ function hasSecret({ headers, url }: CheckedRequest, secret: string): boolean {
 export function checkPageAccess(request: CheckedRequest, secret: string): Refusal | undefined {
   const { socket, headers, rawHeaders } = request
   // The address of the connection, because clients can send any forwarded header.
-  if (!isLoopback(socket.remoteAddress)) return { ...unknownCaller, status: 404 }
+  if (!isLoopbackAddress(socket.remoteAddress)) return { ...unknownCaller, status: 404 }
   const { host = '', origin } = headers
   // Of several Host headers Node.js only shows the first.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))

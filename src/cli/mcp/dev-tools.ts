@@ -1,7 +1,7 @@
 /** Tools that show the requests, errors, statements and log of a running `filigree dev`. They read the JSON of its page. */
 import { Agent, request, type OutgoingHttpHeaders } from 'node:http'
 import { Field } from '../../fields/field.js'
-import { isLocalHost } from '../../http/client-address.js'
+import { isLocalHost } from '../../http/local-request.js'
 import type { InspectedRequest, InspectedStep } from '../dev/inspect-request.js'
 import type { RecordedLine } from '../dev/recorder.js'
 import { readDevStatus, type DevStatus } from '../dev/status-file.js'
