@@ -218,7 +218,7 @@ export type { InjectRequest, InjectResponse } from './serving/inject.js'
 export type { BootstrapOptions } from './bootstrap/options.js'
 export type { VersionsOptions } from './bootstrap/versions.js'
 export { Module, type ModuleOptions } from './bootstrap/module.js'
-export { Config } from './bootstrap/environment.js'
+export { Config } from './bootstrap/config-classes.js'
 export { createModule } from './bootstrap/module.js'
 export { Injectable, type Inject, type ProviderDeclaration } from './bootstrap/provider.js'
 export {

@@ -65,7 +65,7 @@ export function createApplication(
       state.closing = true
       dispatcher.drain()
       // With a port handover the next process waits, and no load balancer has to notice.
-      if (container.hasClosing)
+      if (container.hasClosingHook)
         await notifyClosing(
           container,
           handsPortOver ? 0 : settings.times.drain,
@@ -98,7 +98,7 @@ async function notifyClosing(
   const end = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timeout)
   })
-  await Promise.race([container.closing(report), end])
+  await Promise.race([container.announceClosing(report), end])
   clearTimeout(timer)
 }
 

@@ -129,7 +129,7 @@ async function start(
   provideFrameworkClasses(plan, storage, serverState, { auth, state, gate: context.gate })
   bindGraphql(plan, storage, context.live)
   followRequestsIfNeeded(plan, storage)
-  await container.makeAll()
+  await container.createAll()
   if (plan.needsDatabase) plan.database.set(container.get(Database))
   await container.start().catch((error: unknown) => {
     throw toStartError(error)
@@ -197,12 +197,12 @@ function provideFrameworkClasses(
 ): void {
   const address = (): string =>
     settings.publicUrl ?? localAddress(serverState.port, environment.production)
-  container.provide(Auth, auth)
-  container.provide(Clock, clock)
-  container.provide(PublicUrl, new PublicUrl(address, settings.basePath))
-  if (database !== undefined) container.provide(Database, database)
-  container.provide(ApplicationState, state)
-  container.provide(
+  container.setBuiltIn(Auth, auth)
+  container.setBuiltIn(Clock, clock)
+  container.setBuiltIn(PublicUrl, new PublicUrl(address, settings.basePath))
+  if (database !== undefined) container.setBuiltIn(Database, database)
+  container.setBuiltIn(ApplicationState, state)
+  container.setBuiltIn(
     Routes,
     createRoutes(routes, gate, () => serverState.serving),
   )

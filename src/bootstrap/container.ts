@@ -54,12 +54,12 @@ export class Container {
     this.#providers = providers
   }
 
-  /** True if a provider or controller depends on it. */
-  needs(token: InjectionToken): boolean {
+  /** True if a provider or controller depends on the token. */
+  isNeeded(token: InjectionToken): boolean {
     return this.dependentsOf(token).length > 0
   }
 
-  /** The names of the providers and controllers that depend on it. */
+  /** The names of the providers and controllers that depend on the token. */
   dependentsOf(token: InjectionToken): string[] {
     return [...this.#providers.values()]
       .filter(({ dependencies }) => dependencies.includes(token))
@@ -67,25 +67,29 @@ export class Container {
   }
 
   /** True if a class depends on a token, directly or through its dependencies. */
-  reaches(from: InjectionToken, token: InjectionToken): boolean {
-    const reached = new Set<InjectionToken>([from])
-    for (const next of reached) {
+  dependsOn(dependent: InjectionToken, token: InjectionToken): boolean {
+    const visited = new Set<InjectionToken>([dependent])
+    for (const next of visited) {
       if (next === token) return true
       for (const dependency of this.#providers.get(next)?.dependencies ?? [])
-        reached.add(dependency)
+        visited.add(dependency)
     }
     return false
   }
 
-  /** Sets an instance that was created elsewhere, before the other instances are created. */
-  provide(token: InjectionToken, instance: unknown): void {
-    if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)
+  /**
+   * Sets the instance of a provider of the framework, unless the application provides the token itself. Called before
+   * `createAll`.
+   */
+  setBuiltIn(token: InjectionToken, instance: unknown): void {
+    const provider = this.#providers.get(token)
+    if (provider !== undefined && provider.make === undefined) this.#instances.set(token, instance)
   }
 
   /** Creates everything, each after its dependencies. Awaits factories that return promises. */
-  async makeAll(): Promise<void> {
+  async createAll(): Promise<void> {
     for (const [token, { make }] of this.#providers) {
-      if (make !== notYet) await this.#make(token)
+      if (make !== undefined) await this.#create(token)
     }
   }
 
@@ -113,7 +117,7 @@ export class Container {
   }
 
   /** Calls `onClosing` of everything that was started, concurrently. */
-  async closing(onFailure: (error: unknown) => void): Promise<void> {
+  async announceClosing(onFailure: (error: unknown) => void): Promise<void> {
     const hooks = this.#started.map(async (instance) => {
       try {
         await lifecycleOf(instance).onClosing?.()
@@ -130,7 +134,7 @@ export class Container {
   }
 
   /** True if some instance has `onClosing`. */
-  get hasClosing(): boolean {
+  get hasClosingHook(): boolean {
     return this.#started.some((instance) => lifecycleOf(instance).onClosing !== undefined)
   }
 
@@ -151,28 +155,25 @@ export class Container {
   }
 
   #fixFor(token: InjectionToken, name: string): string {
-    // The framework provides it only if something depends on it.
+    // Such as `Database`, which the framework opens only if something needs it.
     if (this.#providers.has(token))
       return 'Add records to the module, or inject it in a constructor.'
     const near = suggestion(name, [...this.#providers.keys()].map(tokenName))
     return near === undefined ? 'Add it to the providers of a module.' : `Did you mean ${near}?`
   }
 
-  async #make(token: InjectionToken): Promise<unknown> {
+  async #create(token: InjectionToken): Promise<unknown> {
     if (this.#instances.has(token)) return this.#instances.get(token)
     const provider = this.#providers.get(token)
+    if (provider?.make === undefined)
+      throw new Error('A provider of the framework was requested before it was set.')
     const dependencies: unknown[] = []
-    for (const dependency of provider?.dependencies ?? [])
-      dependencies.push(await this.#make(dependency))
-    const instance = await provider?.make(dependencies)
+    for (const dependency of provider.dependencies)
+      dependencies.push(await this.#create(dependency))
+    const instance = await provider.make(dependencies)
     this.#instances.set(token, instance)
     return instance
   }
-}
-
-/** The factory of a provider whose instance `provide` sets. */
-function notYet(): never {
-  throw new Error('A provider of the framework was requested before it was set.')
 }
 
 /** Checks and orders the providers. Missing, circular and unreadable dependencies are reported as problems. */
@@ -180,7 +181,7 @@ export function createContainer(options: ContainerOptions, problems: Problems): 
   const providers = collectProviders(options, problems)
   for (const provider of providers.values())
     checkDependencies(provider, providers, options, problems)
-  checkCircles(providers, problems)
+  checkCycles(providers, problems)
   return new Container(providers)
 }
 
@@ -191,7 +192,7 @@ function collectProviders(
   const declared = new Map<InjectionToken, ProviderDeclaration>()
   const providers = new Map<InjectionToken, ContainerProvider>()
   for (const token of options.builtIn) {
-    providers.set(token, { token, dependencies: [], make: notYet, problem: undefined })
+    providers.set(token, { token, dependencies: [], make: undefined, problem: undefined })
   }
   for (const declaration of options.providers) {
     const provider = toProvider(declaration)
@@ -248,25 +249,13 @@ function applyOverrides(
   }
 }
 
-const emitTypes =
-  ' Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator on the class, @Injectable if it has no other.'
-
 function checkDependencies(
   provider: ContainerProvider,
   providers: ReadonlyMap<InjectionToken, ContainerProvider>,
   { moduleName }: ContainerOptions,
   problems: Problems,
 ): void {
-  const name = tokenName(provider.token)
-  if (provider.problem !== undefined) {
-    problems.add({
-      code: 'UNREADABLE_DEPENDENCIES',
-      message: `${name} ${provider.problem}.`,
-      remedy: provider.problem.startsWith('has a make')
-        ? 'List in `inject` the classes or tokens of all arguments of `make`, in order.'
-        : `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.problem.includes('emit') ? emitTypes : ''}`,
-    })
-  }
+  if (provider.problem !== undefined) problems.add(provider.problem)
   for (const dependency of provider.dependencies) {
     if (providers.has(dependency)) continue
     const path = pathTo(provider.token, providers)
@@ -292,7 +281,7 @@ function pathTo(
   return tokenName(token)
 }
 
-function checkCircles(
+function checkCycles(
   providers: ReadonlyMap<InjectionToken, ContainerProvider>,
   problems: Problems,
 ): void {

@@ -65,7 +65,7 @@ export function createContext(
       watch: auth.watch.bind(auth),
     }),
     database,
-    usesDatabase: (controller) => container.reaches(controller, Database),
+    usesDatabase: (controller) => container.dependsOn(controller, Database),
     promises: environment.production
       ? undefined
       : { log, follows: environment.development ? 'always' : 'first' },

@@ -24,12 +24,8 @@ import { reportPolicy } from '../records/rights/record-policy.js'
 import { readController } from '../routing/decorators.js'
 import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
 import { forOwnRoutes, planApplicationUse, interceptorClasses } from './plan-interceptors.js'
-import {
-  findUnknownVariables,
-  provideConfigs,
-  readEnvironment,
-  type Environment,
-} from './environment.js'
+import { findUnknownVariables, provideConfigs } from './config-classes.js'
+import { readEnvironment, type Environment } from './environment.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import {
@@ -315,7 +311,7 @@ function planDocument(
 
 function needsDatabase({ controllers, routes }: PlannedControllers, container: Container): boolean {
   return (
-    container.needs(Database) ||
+    container.isNeeded(Database) ||
     controllers.some((controller) => readController(controller)?.crud !== undefined) ||
     routes.some(usesDatabase)
   )

@@ -1,4 +1,5 @@
 /** Providers: values and instances that constructors may ask for, by class, text or symbol. */
+import type { Problem } from '../errors/declaration-error.js'
 import {
   constructorOf,
   resolveClass,
@@ -60,9 +61,10 @@ type TokensOf<Values extends readonly unknown[]> = {
 export interface ContainerProvider {
   readonly token: InjectionToken
   readonly dependencies: readonly InjectionToken[]
-  readonly make: (dependencies: readonly unknown[]) => unknown
-  /** Why its dependencies are not known, as the end of a sentence; `undefined` if they are. */
-  readonly problem: string | undefined
+  /** Undefined for providers of the framework, whose instances are set. */
+  readonly make: ((dependencies: readonly unknown[]) => unknown) | undefined
+  /** Why its dependencies are not known; `undefined` if they are. */
+  readonly problem: Problem | undefined
 }
 
 /**
@@ -93,20 +95,27 @@ export function toProvider(
   }
   if (typeof declaration.make !== 'function') return undefined
   const make = declaration.make as (...dependencies: unknown[]) => unknown
+  const { dependencies, mistake } = factoryDependencies(declaration.inject ?? [], make.length)
   return {
     token,
-    ...readFactoryDependencies(declaration.inject ?? [], make.length),
-    make: (dependencies) => make(...dependencies),
+    dependencies,
+    make: (created) => make(...created),
+    problem: mistake === undefined ? undefined : toProblem(token, mistake, factoryRemedy),
   }
 }
 
 /** A provider that creates `owner` under the key `token`. */
 export function classProvider(token: InjectionToken, owner: Class): ContainerProvider {
   const Constructor = constructorOf(owner) as new (...args: unknown[]) => object
+  const { dependencies, mistake } = constructorDependencies(owner)
   return {
     token,
-    ...constructorDependencies(owner),
-    make: (dependencies) => new Constructor(...dependencies),
+    dependencies,
+    make: (created) => new Constructor(...created),
+    problem:
+      mistake === undefined
+        ? undefined
+        : toProblem(token, mistake, constructorRemedy(tokenName(token), mistake)),
   }
 }
 
@@ -116,34 +125,63 @@ export function tokenName(token: InjectionToken): string {
   return typeof token === 'function' ? token.name : token
 }
 
-type Dependencies = Pick<ContainerProvider, 'dependencies' | 'problem'>
+interface Dependencies {
+  readonly dependencies: readonly InjectionToken[]
+  /** What is wrong with them, as the end of a sentence about the provider; `undefined` if they are complete. */
+  readonly mistake: string | undefined
+}
 
 function constructorDependencies(owner: Class): Dependencies {
   const { inject } = owner as { inject?: readonly Dependency[] }
   const emitted = emittedConstructorTypes(owner)
-  if (inject !== undefined) return checkCount(owner, checkInject(readDependencies(inject), emitted))
-  if (emitted !== undefined) return readEmitted(emitted)
-  if (owner.length === 0) return { dependencies: [], problem: undefined }
-  const takes = countOf(owner.length, 'argument')
-  return { dependencies: [], problem: `takes ${takes}, whose types the compiler did not emit` }
+  if (inject !== undefined) {
+    const { dependencies, mistake } = readDependencies(inject)
+    return {
+      dependencies,
+      mistake:
+        mistake ??
+        describeSwappedEntry(dependencies, emitted ?? []) ??
+        describeWrongCount(dependencies, owner),
+    }
+  }
+  if (emitted !== undefined) return readEmittedTypes(emitted)
+  if (owner.length === 0) return { dependencies: [], mistake: undefined }
+  return { dependencies: [], mistake: `takes ${countOf(owner.length, 'argument')}, ${notEmitted}` }
 }
 
-function readFactoryDependencies(inject: readonly Dependency[], parameters: number): Dependencies {
-  const declared = readDependencies(inject)
-  if (declared.problem !== undefined || parameters <= inject.length) return declared
-  const problem = `has a make that takes ${countOf(parameters, 'argument')}, but inject has ${countOf(inject.length, 'entry')}`
-  return { ...declared, problem }
+const notEmitted = 'whose types the compiler did not emit'
+
+function constructorRemedy(name: string, mistake: string): string {
+  const remedy = `Add to ${name}: static inject = [ … ], the classes or tokens in order.`
+  if (!mistake.endsWith(notEmitted)) return remedy
+  return `${remedy} Or set "emitDecoratorMetadata": true in tsconfig.json (tsx and esbuild emit none) and put a decorator on the class, @Injectable if it has no other.`
+}
+
+function factoryDependencies(inject: readonly Dependency[], parameters: number): Dependencies {
+  const { dependencies, mistake } = readDependencies(inject)
+  if (mistake !== undefined || parameters <= inject.length) return { dependencies, mistake }
+  return {
+    dependencies,
+    mistake: `has a make that takes ${countOf(parameters, 'argument')}, but inject has ${countOf(inject.length, 'entry')}`,
+  }
+}
+
+const factoryRemedy = 'List in `inject` the classes or tokens of all arguments of `make`, in order.'
+
+function toProblem(token: InjectionToken, mistake: string, remedy: string): Problem {
+  return { code: 'UNREADABLE_DEPENDENCIES', message: `${tokenName(token)} ${mistake}.`, remedy }
 }
 
 /** Compares the number of entries of `static inject` with the constructor's arguments. */
-function checkCount(owner: Class, declared: Dependencies): Dependencies {
-  if (declared.problem !== undefined) return declared
-  const entries = declared.dependencies.length
+function describeWrongCount(
+  dependencies: readonly InjectionToken[],
+  owner: Class,
+): string | undefined {
+  const entries = dependencies.length
   const { required, isExact } = constructorArguments(owner)
   const hasMore = entries > required && isExact && Object.hasOwn(owner, 'inject')
-  if (entries >= required && !hasMore) return declared
-  const problem = `takes ${countOf(required, 'argument')}, but inject has ${countOf(entries, 'entry')}`
-  return { ...declared, problem }
+  if (entries >= required && !hasMore) return undefined
+  return `takes ${countOf(required, 'argument')}, but inject has ${countOf(entries, 'entry')}`
 }
 
 /**
@@ -174,31 +212,26 @@ function readDependencies(declared: readonly (Dependency | undefined)[]): Depend
   for (const [index, dependency] of declared.entries()) {
     const token = typeof dependency === 'function' ? resolveClass(dependency) : dependency
     if (!isToken(token)) {
-      return { dependencies, problem: `has no token at position ${index + 1} of inject` }
+      return { dependencies, mistake: `has no token at position ${index + 1} of inject` }
     }
     dependencies.push(token)
   }
-  return { dependencies, problem: undefined }
+  return { dependencies, mistake: undefined }
 }
 
-/**
- * Compares `static inject` with the types that the compiler emitted, if it did, to find swapped entries at the start.
- */
-function checkInject(
-  declared: Dependencies,
-  emitted: readonly unknown[] | undefined,
-): Dependencies {
-  if (declared.problem !== undefined || emitted === undefined) return declared
+/** Compares `static inject` with the types that the compiler emitted, to find swapped entries at the start. */
+function describeSwappedEntry(
+  dependencies: readonly InjectionToken[],
+  emitted: readonly unknown[],
+): string | undefined {
   for (const [index, type] of emitted.entries()) {
-    const token = declared.dependencies[index]
+    const token = dependencies[index]
     if (!isClass(type) || valueTypes.includes(type) || !isClass(token)) continue
     // Any compatible class is allowed. A class that another argument requires is a mistake.
-    const isSwapped = token !== type && declared.dependencies.includes(type)
-    if (!isSwapped) continue
-    const problem = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
-    return { dependencies: declared.dependencies, problem }
+    if (token === type || !dependencies.includes(type)) continue
+    return `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
   }
-  return declared
+  return undefined
 }
 
 const valueTypes: readonly unknown[] = [
@@ -213,16 +246,16 @@ const valueTypes: readonly unknown[] = [
   Promise,
 ]
 
-function readEmitted(types: readonly unknown[]): Dependencies {
+function readEmittedTypes(types: readonly unknown[]): Dependencies {
   for (const [index, type] of types.entries()) {
     if (isClass(type) && !valueTypes.includes(type)) continue
-    const problem =
+    const mistake =
       type === undefined
         ? `has argument ${index + 1} whose class is not defined yet (an import cycle, or further down the file)`
         : `has argument ${index + 1} whose type is not a class (an interface, a type or a plain value)`
-    return { dependencies: [], problem }
+    return { dependencies: [], mistake }
   }
-  return { dependencies: types as readonly Class[], problem: undefined }
+  return { dependencies: types as readonly Class[], mistake: undefined }
 }
 
 function isToken(value: unknown): value is InjectionToken {

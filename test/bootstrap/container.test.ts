@@ -97,7 +97,7 @@ describe('createContainer', () => {
       providers: [Shop, Mailer, Clock, { provide: 'currency', use: 'EUR' }],
     })
     expect(problems.list).toEqual([])
-    await container.makeAll()
+    await container.createAll()
     const shop = container.get(Shop)
     expect(shop.currency).toBe('EUR')
     expect(shop.mailer).toBe(container.get(Mailer))
@@ -111,14 +111,14 @@ describe('createContainer', () => {
         Clock,
       ],
     })
-    await container.makeAll()
+    await container.createAll()
     expect(container.get('currency')).toBe('E7')
   })
 
   it('accepts thunks of classes that are defined later', async () => {
     const { container, problems } = create({ providers: [() => Deferred] })
     expect(problems.list).toEqual([])
-    await container.makeAll()
+    await container.createAll()
     expect(container.get(Deferred)).toBeInstanceOf(Deferred)
   })
 
@@ -132,7 +132,7 @@ describe('createContainer', () => {
         [Clock, fakeClock],
       ],
     })
-    await container.makeAll()
+    await container.createAll()
     expect(container.get(Mailer)).toBeInstanceOf(FakeMailer)
     expect(container.get(Clock)).toBe(fakeClock)
   })
@@ -157,7 +157,7 @@ describe('createContainer', () => {
       }
     }
     const { container } = create({ providers: [Second, First] })
-    await container.makeAll()
+    await container.createAll()
     await container.start()
     const failures: unknown[] = []
     await container.stop((error) => failures.push(error))
@@ -244,6 +244,17 @@ describe('createContainer', () => {
       [
         'UNREADABLE_DEPENDENCIES',
         'pair has a make that takes 2 arguments, but inject has 1 entry.',
+        'List in `inject` the classes or tokens of all arguments of `make`, in order.',
+      ],
+    ])
+  })
+
+  it('suggests the inject of a factory for an entry that is not a token', () => {
+    const inject = [undefined as unknown as string]
+    expect(problemsOf({ providers: [{ provide: 'pair', make: () => [], inject }] })).toEqual([
+      [
+        'UNREADABLE_DEPENDENCIES',
+        'pair has no token at position 1 of inject.',
         'List in `inject` the classes or tokens of all arguments of `make`, in order.',
       ],
     ])
