@@ -34,7 +34,8 @@ import {
   type Span,
   type SpanContext,
 } from './opentelemetry.js'
-import { installDefaults, type ContextStore, injectIntoFetch } from './propagation.js'
+import { ContextStore } from './context-store.js'
+import { installPropagator, propagateInFetch } from './trace-context.js'
 
 type Attributes = Record<string, string | number>
 
@@ -144,8 +145,8 @@ const spans = new WeakMap<object, Span>()
 const requestSpans = new WeakMap<object, Span>()
 
 function startTracing(): () => void {
-  const stopCallbacks: (() => void)[] = []
-  const store = installDefaults(stopCallbacks)
+  const store = new ContextStore()
+  const stopCallbacks = [store.install(), installPropagator()]
   const listen = <Work extends WatchedWork>(
     name: string,
     begin: (work: Work) => Context,
@@ -161,7 +162,7 @@ function startTracing(): () => void {
   listen<ToolEvent>('filigree:tool', beginTool, endWork)
   listen<JobEvent>('filigree:job', beginJob, endJob)
   stopCallbacks.push(traceAdded())
-  stopCallbacks.push(injectIntoFetch(), addLogFields(traceFields))
+  stopCallbacks.push(propagateInFetch(), addLogFields(traceFields))
   return () => {
     for (const end of stopCallbacks.reverse()) end()
   }
