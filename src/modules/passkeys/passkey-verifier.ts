@@ -13,22 +13,30 @@ import {
   type MissingPackage,
 } from '../../index.js'
 
+/** The package, and the problem that is reported if it is not installed. */
+export const webauthnServer: MissingPackage = {
+  name: '@simplewebauthn/server',
+  code: 'PASSKEYS_PACKAGE_MISSING',
+  message: 'passkeys: the package @simplewebauthn/server is missing.',
+  remedy: 'Run: npm install @simplewebauthn/server',
+}
+
 /** ES256, EdDSA, RS256. */
 export const algorithms = [-7, -8, -257] as const
 
-/** A newly registered passkey. */
-export interface NewCredential {
+/** The data of a passkey that verify a sign-in. */
+export interface PasskeyData {
+  /** The credential id, base64url. */
   readonly credential: string
+  /** A COSE key, base64url. */
   readonly publicKey: string
+  /** The number of uses that the authenticator has reported. */
   readonly counter: number
-  readonly transports: readonly string[]
 }
 
-/** The stored data of a passkey that signs in. */
-export interface StoredCredential {
-  readonly credential: string
-  readonly publicKey: string
-  readonly counter: number
+/** A newly registered passkey. */
+export interface NewPasskeyData extends PasskeyData {
+  readonly transports: readonly string[]
 }
 
 const supportedTransports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
@@ -36,8 +44,8 @@ const supportedTransports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart
 export class PasskeyVerifier implements Lifecycle {
   static readonly inject = [PublicUrl]
   readonly #publicUrl: PublicUrl
-  #library: typeof Library | undefined
-  #unknownCredential: StoredCredential | undefined
+  #loadedLibrary: typeof Library | undefined
+  #decoy: PasskeyData | undefined
 
   constructor(publicUrl: PublicUrl) {
     this.#publicUrl = publicUrl
@@ -45,7 +53,7 @@ export class PasskeyVerifier implements Lifecycle {
 
   /** @throws {DeclarationError} if the package is missing, or the host of the public URL is an IP address */
   async onStart(): Promise<void> {
-    this.#library = await load()
+    this.#loadedLibrary = await loadLibrary()
     const { hostname } = new URL(this.#publicUrl.href)
     if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return
     throw new DeclarationError([
@@ -65,14 +73,14 @@ export class PasskeyVerifier implements Lifecycle {
     return this.#publicUrl.origin
   }
 
-  /** A passkey with an unknown private key. Verifying against it takes as long as for a real passkey. */
-  get unusableCredential(): StoredCredential {
-    return (this.#unknownCredential ??= { credential: '', publicKey: makeKey(), counter: 0 })
+  /** A passkey that nobody has. It replaces a missing passkey, so that a rejected sign-in takes the same time in both cases. */
+  get decoy(): PasskeyData {
+    return (this.#decoy ??= { credential: '', publicKey: generatePublicKey(), counter: 0 })
   }
 
   /** @throws if the response is not valid */
-  async verifyRegistration(response: object, challenge: string): Promise<NewCredential> {
-    const { verified, registrationInfo } = await this.#loaded.verifyRegistrationResponse({
+  async verifyRegistration(response: object, challenge: string): Promise<NewPasskeyData> {
+    const { verified, registrationInfo } = await this.#library.verifyRegistrationResponse({
       response: response as Library.RegistrationResponseJSON,
       ...this.#expected(challenge),
       supportedAlgorithmIDs: [...algorithms],
@@ -92,12 +100,8 @@ export class PasskeyVerifier implements Lifecycle {
    * @returns the authenticator's counter
    * @throws if the response is not valid, or the counter has decreased
    */
-  async verifySignIn(
-    response: object,
-    challenge: string,
-    stored: StoredCredential,
-  ): Promise<number> {
-    const { verified, authenticationInfo } = await this.#loaded.verifyAuthenticationResponse({
+  async verifySignIn(response: object, challenge: string, stored: PasskeyData): Promise<number> {
+    const { verified, authenticationInfo } = await this.#library.verifyAuthenticationResponse({
       response: response as Library.AuthenticationResponseJSON,
       ...this.#expected(challenge),
       credential: {
@@ -119,35 +123,28 @@ export class PasskeyVerifier implements Lifecycle {
     }
   }
 
-  get #loaded(): typeof Library {
-    if (this.#library === undefined) throw new Error('The application has not started yet.')
-    return this.#library
+  get #library(): typeof Library {
+    if (this.#loadedLibrary === undefined) throw new Error('The application has not started yet.')
+    return this.#loadedLibrary
   }
 }
 
 /** Generates a public key in COSE format for ES256 (RFC 9053 §7.1). */
-function makeKey(): string {
+function generatePublicKey(): string {
   const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
     format: 'jwk',
   })
   const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
+  // A map of five members: 1 (type): EC2, 3 (algorithm): ES256, -1 (curve): P-256, -2: x, -3: y.
   const cose = `a5010203262001215820${hex(x)}225820${hex(y)}`
   return Buffer.from(cose, 'hex').toString('base64url')
 }
 
-async function load(): Promise<typeof Library> {
+async function loadLibrary(): Promise<typeof Library> {
   try {
     // A variable prevents bundlers from resolving the package when it is not installed.
     return (await import(webauthnServer.name)) as typeof Library
   } catch (cause) {
     throw missingPackage(webauthnServer, cause)
   }
-}
-
-/** The problem that is reported if the package is not installed. */
-export const webauthnServer: MissingPackage = {
-  name: '@simplewebauthn/server',
-  code: 'PASSKEYS_PACKAGE_MISSING',
-  message: 'passkeys: the package @simplewebauthn/server is missing.',
-  remedy: 'Run: npm install @simplewebauthn/server',
 }

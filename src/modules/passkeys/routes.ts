@@ -181,7 +181,7 @@ export function passkeysController(settings: PasskeysSettings): Class {
       const [passkey] = await this.records.list({ where: { credential: body.id }, limit: 1 })
       // Verify first, so that the response time does not reveal whether the passkey exists.
       const counter = await this.verifier
-        .verifySignIn(toResponse(body), challengeText, passkey ?? this.verifier.unusableCredential)
+        .verifySignIn(toResponse(body), challengeText, passkey ?? this.verifier.decoy)
         .catch(rethrowRefused)
       if (passkey === undefined) throw passkeyRefused('no user has this passkey')
       const { sub, credential } = passkey
