@@ -1,4 +1,4 @@
-/** Changes or deletes many rows. All of them succeed or fail together. */
+/** Updates or deletes many rows. All of them succeed or fail together. */
 import { HttpError } from '../../index.js'
 import type { ChangeSummary } from './change-summary.js'
 import {
@@ -15,8 +15,7 @@ export const maxRows = 5000
 /** Other requests run after this many rows. */
 export const rowsPerSlice = 20
 
-/** Options of a change of many rows. */
-export interface ManyOptions {
+export interface ChangeManyOptions {
   /** Collects what changes. */
   readonly summary?: ChangeSummary | undefined
   /** Skips rows that do not exist for the caller, instead of failing. */
@@ -24,29 +23,65 @@ export interface ManyOptions {
 }
 
 /**
- * @param values undefined to delete the rows
- * @returns the number of changed rows
+ * @returns the number of updated rows
  * @throws {HttpError} 404 if a row does not exist for the caller. Other errors name the key of the row.
  */
-export async function changeMany(
+export function updateMany(
   { records }: PageRecord,
   ids: readonly string[],
-  values: JsonRow | undefined,
-  { summary, skipsMissing }: ManyOptions,
+  values: JsonRow,
+  options: ChangeManyOptions,
+): Promise<number> {
+  const update: RowChange = {
+    right: 'update',
+    run: async (id) => (await records.update(id, { ...values })) ?? 'missing',
+  }
+  return changeMany(records, ids, update, options)
+}
+
+/**
+ * @returns the number of deleted rows
+ * @throws {HttpError} like `updateMany`
+ */
+export function deleteMany(
+  { records }: PageRecord,
+  ids: readonly string[],
+  options: ChangeManyOptions,
+): Promise<number> {
+  const remove: RowChange = {
+    right: 'delete',
+    run: async (id) => ((await records.delete(id)) ? null : 'missing'),
+  }
+  return changeMany(records, ids, remove, options)
+}
+
+interface RowChange {
+  readonly right: 'update' | 'delete'
+  /** @returns the updated row, null after a deletion, or `missing` if the row does not exist for the caller */
+  readonly run: (id: string) => Promise<object | 'missing' | null>
+}
+
+async function changeMany(
+  records: PageRecord['records'],
+  ids: readonly string[],
+  { right, run }: RowChange,
+  { summary, skipsMissing }: ChangeManyOptions,
 ): Promise<number> {
   const rights = await records.rights()
-  checkAnyRight(rights, values === undefined ? 'delete' : 'update')
+  checkAnyRight(rights, right)
+  // A caller who may not read the record gets a summary without fields.
   const rows = rights.may.read
     ? await findRows(records, ids, skipsMissing)
-    : ids.map((id): FoundRow => [id, {}])
+    : ids.map((id): FoundRow => ({ id, before: {} }))
   let count = 0
-  for (const [index, [id, before]] of rows.entries()) {
+  for (const [index, { id, before }] of rows.entries()) {
     if (index % rowsPerSlice === 0) await yieldToEventLoop()
     try {
-      const after = values === undefined ? null : await records.update(id, { ...values })
-      const isMissing = values === undefined ? !(await records.delete(id)) : after === null
-      if (isMissing && skipsMissing) continue
-      if (isMissing) throw notFound()
+      const after = await run(id)
+      if (after === 'missing') {
+        if (skipsMissing) continue
+        throw notFound()
+      }
       summary?.add(before, after)
       count++
     } catch (error) {
@@ -56,7 +91,10 @@ export async function changeMany(
   return count
 }
 
-type FoundRow = readonly [id: string, row: object]
+interface FoundRow {
+  readonly id: string
+  readonly before: object
+}
 
 async function findRows(
   records: PageRecord['records'],
@@ -64,16 +102,16 @@ async function findRows(
   skipsMissing: boolean,
 ): Promise<FoundRow[]> {
   const rows: FoundRow[] = []
-  for (const id of ids) {
-    const row = await records.find(id)
-    if (row !== null) rows.push([id, row])
+  for (const [index, id] of ids.entries()) {
+    if (index % rowsPerSlice === 0) await yieldToEventLoop()
+    const before = await records.find(id)
+    if (before !== null) rows.push({ id, before })
     else if (!skipsMissing) throw notFound()
-    if (rows.length % rowsPerSlice === 0) await yieldToEventLoop()
   }
   return rows
 }
 
-/** Adds the key of the row to an error. */
+/** Adds the key of the row to the messages of a client's error. 404 and errors of the server are returned unchanged. */
 export function withRowKey(error: unknown, id: string): unknown {
   if (!(error instanceof HttpError) || error.status === 404 || error.status >= 500) return error
   if (error.errors === undefined) return error.with({ message: `${id}: ${error.message}` })

@@ -1,9 +1,9 @@
-/** Summarises what a change of many rows changes, for its preview. */
+/** Groups the changes of many rows by field and value, for a preview. */
 import { isDeepStrictEqual } from 'node:util'
 import { clip, type Database, type RecordRights } from '../../index.js'
 import { toJson, type JsonRow } from './page-records.js'
 
-/** The same change of a field in several rows. Without `from` and `to`, the values differ from row to row. */
+/** How many rows change a field from one value to another. Without `from` and `to`: how many rows change it at all. */
 interface FieldSummary {
   readonly field: string
   readonly from?: unknown
@@ -11,9 +11,10 @@ interface FieldSummary {
   readonly count: number
 }
 
-/** A field with more groups than this is summarised by its number of rows. */
+/** Of a field with more groups than this, the preview has the number of rows only. */
 const maxGroups = 8
 
+/** Rows that change a field from one value to another. */
 interface ValueGroup {
   readonly from: unknown
   readonly to: unknown
@@ -21,7 +22,7 @@ interface ValueGroup {
 }
 
 export class ChangeSummary {
-  /** The fields that the caller may read, except the ones that every write changes. */
+  /** The fields that the caller may read, except the key, the version and the timestamps of writes and deletions. */
   readonly #fields: RecordRights['fields']
   /** For each field, the groups by their values as JSON. */
   readonly #groups = new Map<string, Map<string, ValueGroup>>()
@@ -29,8 +30,8 @@ export class ChangeSummary {
 
   constructor({ type, fields }: RecordRights, database: Database) {
     const { key, version, updatedAt, deletedAt } = database.records(type).table
-    const automatic = new Set([key, version, updatedAt, deletedAt].map((one) => one?.property))
-    this.#fields = fields.filter(({ name }) => !automatic.has(name))
+    const omitted = new Set([key, version, updatedAt, deletedAt].map((field) => field?.property))
+    this.#fields = fields.filter(({ name }) => !omitted.has(name))
   }
 
   /** @param after null if the row was deleted */
@@ -39,14 +40,14 @@ export class ChangeSummary {
       this.#deleted++
       return
     }
-    const shown = { fields: this.#fields, relations: [] }
-    const [from, to] = [toJson(before, shown), toJson(after, shown)]
-    for (const { name } of this.#fields) this.#addValue(name, from[name], to[name])
+    const output = { fields: this.#fields, relations: [] }
+    const [from, to] = [toJson(before, output), toJson(after, output)]
+    for (const { name } of this.#fields) this.#addField(name, from[name], to[name])
   }
 
-  #addValue(field: string, before: unknown, after: unknown): void {
-    const [from, to] = [toShort(before), toShort(after)]
+  #addField(field: string, before: unknown, after: unknown): void {
     if (isDeepStrictEqual(before ?? null, after ?? null)) return
+    const [from, to] = [clipText(before), clipText(after)]
     const groups = this.#groups.get(field) ?? new Map<string, ValueGroup>()
     this.#groups.set(field, groups)
     const key = JSON.stringify([from, to])
@@ -56,7 +57,7 @@ export class ChangeSummary {
   }
 
   /** `deleted` is the number of rows that the change deletes. */
-  toJSON(): JsonRow {
+  toPreview(): JsonRow {
     const changes = [...this.#groups].flatMap(([field, byValues]): FieldSummary[] => {
       const groups = [...byValues.values()]
       return groups.length > maxGroups
@@ -67,6 +68,6 @@ export class ChangeSummary {
   }
 }
 
-function toShort(value: unknown): unknown {
+function clipText(value: unknown): unknown {
   return typeof value === 'string' ? clip(value) : (value ?? null)
 }

@@ -16,7 +16,7 @@ import {
   type Reply,
   type Class,
 } from '../../index.js'
-import { changeMany, maxRows, type ManyOptions } from './change-many.js'
+import { deleteMany, maxRows, updateMany, type ChangeManyOptions } from './change-many.js'
 import { ChangeSummary } from './change-summary.js'
 import { entryKinds } from './change-history.js'
 import { checkCsv, importCsv } from './import-csv.js'
@@ -120,7 +120,9 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
       const changes = remove ? undefined : toObject(values, 'values')
       const rows = toIds(pageRecord, ids)
       return this.#runOrPreview(pageRecord, body, (options) =>
-        changeMany(pageRecord, rows, changes, options),
+        changes === undefined
+          ? deleteMany(pageRecord, rows, options)
+          : updateMany(pageRecord, rows, changes, options),
       )
     }
 
@@ -128,14 +130,14 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
     async #runOrPreview(
       { records }: PageRecord,
       { preview, skipMissing }: Pick<ChangedRows, 'preview' | 'skipMissing'>,
-      run: (options: ManyOptions) => Promise<number>,
+      run: (options: ChangeManyOptions) => Promise<number>,
     ): Promise<object> {
       if (!preview) return { count: await run({ skipsMissing: skipMissing }) }
       const rights = await records.rights()
       return runAndRollBack(this.database, async () => {
         const summary = new ChangeSummary(rights, this.database)
         const count = await run({ summary, skipsMissing: skipMissing })
-        return { count, ...summary.toJSON() }
+        return { count, ...summary.toPreview() }
       })
     }
 

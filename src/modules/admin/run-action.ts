@@ -1,7 +1,7 @@
 /** Runs an action of a record for rows. All runs succeed or fail together. */
 import { checkOf, HttpError, type HttpRequest } from '../../index.js'
 import { addEntry } from './change-history.js'
-import { rowsPerSlice, withRowKey, type ManyOptions } from './change-many.js'
+import { rowsPerSlice, withRowKey, type ChangeManyOptions } from './change-many.js'
 import { readAdmin, type ActionContext } from './declare.js'
 import {
   notFound,
@@ -25,7 +25,7 @@ export async function runAction(
     request,
     summary,
     skipsMissing,
-  }: ManyOptions & {
+  }: ChangeManyOptions & {
     readonly name: string
     readonly ids: readonly string[]
     readonly body: unknown
