@@ -3,8 +3,9 @@
  * in batches, with progress and a way to cancel.
  */
 import { request, fieldErrorsOf, statusOf, errorText } from './requests.js'
-import { buttons, cancel, openDialog } from './dialog.js'
-import { el, replace, showError, showStatus, type Child } from './element.js'
+import { buttonRow, cancelButton, openDialog } from './dialog.js'
+import { el, replace, type Child } from './element.js'
+import { showError, showStatus } from './notices.js'
 import { markBusy, type Form } from './form.js'
 import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
@@ -87,7 +88,7 @@ class BulkDialog {
         : { type: 'button', class: look, onclick: () => this.#whileBusy(submit) },
       label,
     )
-    const all = [main, preview, cancel(this.close, isDangerous)]
+    const all = [main, preview, cancelButton(this.close, isDangerous)]
     this.#form = change.form?.(submit, all)
     const batchHint = this.#isLarge
       ? `More than ${maxTogether} rows change in batches of ${batchSize}. You see what changes before anything is written.`
@@ -96,7 +97,7 @@ class BulkDialog {
       this.start,
       change.description,
       batchHint !== null && el('p', {}, batchHint),
-      this.#form?.node ?? buttons(...all),
+      this.#form?.node ?? buttonRow(...all),
     )
   }
 
@@ -175,7 +176,7 @@ class BulkDialog {
       el('h3', { tabindex: '-1' }, 'Preview'),
       summary.draw(count),
       el('p', {}, 'Nothing is written yet.'),
-      buttons(
+      buttonRow(
         run,
         el(
           'button',
@@ -187,7 +188,7 @@ class BulkDialog {
           },
           'Back',
         ),
-        cancel(this.close),
+        cancelButton(this.close),
       ),
     )
     this.step.querySelector('h3')?.focus()
@@ -226,7 +227,7 @@ class BulkDialog {
     const closer = el('button', { type: 'button', class: 'main', onclick: this.close }, 'Close')
     const role = problem === '' || problem === 'Cancelled.' ? 'status' : 'alert'
     const text = el('p', { role }, '')
-    replace(this.step, text, buttons(closer))
+    replace(this.step, text, buttonRow(closer))
     text.textContent = change.toDoneText(done) + rest
     closer.focus()
     await change.reload()
@@ -254,7 +255,7 @@ class BulkDialog {
       },
       'Cancel',
     )
-    replace(this.step, bar, statusNode, buttons(stop))
+    replace(this.step, bar, statusNode, buttonRow(stop))
     this.step.setAttribute('aria-busy', 'true')
     stop.focus()
     const dialog = this.body.closest('dialog')

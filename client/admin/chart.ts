@@ -1,7 +1,8 @@
 /** The view "Figures": a bar chart of counts and sums, and a table with the same numbers. */
 import { request, rowsOf } from './requests.js'
 import { choicesOf } from './control-types.js'
-import { el, listen, newId, replace, svg, showError } from './element.js'
+import { el, listen, newId, replace, svg } from './element.js'
+import { showError } from './notices.js'
 import { describeCondition } from './filter.js'
 import { replacePath, pathTo } from './navigation.js'
 import {

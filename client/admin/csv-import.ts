@@ -1,6 +1,7 @@
 /** The view that imports a CSV file. It checks the file first, then imports all rows or none. */
 import { api, postForLines } from './requests.js'
-import { el, listen, newId, replace, showError, showStatus } from './element.js'
+import { el, listen, newId, replace } from './element.js'
+import { showError, showStatus } from './notices.js'
 import { markBusy } from './form.js'
 import { link, pathTo } from './navigation.js'
 import { displayLabel, labelAt, labelOf, withLabel, type RecordInfo } from './schema.js'

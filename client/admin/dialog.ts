@@ -1,19 +1,23 @@
 /** Modal dialogs. Focus stays inside and returns to its previous element. Escape closes the dialog. */
-import { el, newId, put, type Child, clearNotices } from './element.js'
+import { el, newId, put, type Child } from './element.js'
+import { clearNotices } from './notices.js'
 
 export interface OpenDialog {
   readonly body: HTMLElement
   readonly close: () => void
 }
 
-/** @param onClose called after every way of closing */
+/**
+ * @param make creates the content of the dialog, which can close it
+ * @param onClose called after every way of closing
+ */
 export function openDialog(
   title: string,
   make: (dialog: OpenDialog) => Child[],
   onClose: () => void = () => undefined,
 ): OpenDialog {
   const id = newId()
-  const focused = document.activeElement
+  const previousFocus = document.activeElement
   const body = el('div', { class: 'dialog-body' })
   const dialog = el(
     'dialog',
@@ -22,10 +26,10 @@ export function openDialog(
     el('div', { class: 'notices' }),
     body,
   )
-  const end = (): void => {
+  const finish = (): void => {
     if (!dialog.isConnected) return
     dialog.remove()
-    if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+    if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus()
     onClose()
   }
   const opened = {
@@ -33,16 +37,16 @@ export function openDialog(
     close: () => {
       dialog.close()
       // Do not wait for the asynchronous `close` event: a second dialog could open before it.
-      end()
+      finish()
     },
   }
-  dialog.addEventListener('close', end)
+  dialog.addEventListener('close', finish)
   put(body, ...make(opened))
   clearNotices()
   document.body.append(dialog)
   dialog.showModal()
   const first = body.querySelector<HTMLElement>(
-    '[data-first], input:not([type=hidden]), select, textarea',
+    '[data-focused], input:not([type=hidden]), select, textarea',
   )
   ;(first ?? body.querySelector('button'))?.focus()
   return opened
@@ -56,12 +60,12 @@ export interface ConfirmOptions {
   readonly isDangerous?: boolean
 }
 
-/** @returns false for Cancel, Escape, and a click elsewhere */
-export function confirm({
+/** Asks the user to confirm. @returns false for Cancel and Escape */
+export function confirmInDialog({
   title,
-  content: content,
-  confirmLabel: confirmLabel,
-  isDangerous: isDangerous,
+  content,
+  confirmLabel,
+  isDangerous,
 }: ConfirmOptions): Promise<boolean> {
   return new Promise((resolve) => {
     let isConfirmed = false
@@ -69,7 +73,7 @@ export function confirm({
       title,
       ({ close }) => [
         ...content,
-        buttons(
+        buttonRow(
           el(
             'button',
             {
@@ -82,7 +86,7 @@ export function confirm({
             },
             confirmLabel,
           ),
-          cancel(close, isDangerous),
+          cancelButton(close, isDangerous),
         ),
       ],
       () => {
@@ -92,8 +96,9 @@ export function confirm({
   })
 }
 
-export const buttons = (...children: Child[]): HTMLElement =>
+export const buttonRow = (...children: Child[]): HTMLElement =>
   el('div', { class: 'buttons' }, ...children)
 
-export const cancel = (close: () => void, isFirst = false): HTMLElement =>
-  el('button', { type: 'button', onclick: close, 'data-first': isFirst }, 'Cancel')
+/** @param isFocused whether the dialog opens with the focus on this button */
+export const cancelButton = (close: () => void, isFocused = false): HTMLElement =>
+  el('button', { type: 'button', onclick: close, 'data-focused': isFocused }, 'Cancel')

@@ -1,5 +1,6 @@
 /** The link that downloads a list as CSV. */
-import { el, icon } from './element.js'
+import { el } from './element.js'
+import { icon } from './icon.js'
 import { request, usesStoredToken } from './requests.js'
 import type { RecordInfo } from './schema.js'
 
@@ -24,7 +25,7 @@ export function exportLink(address: () => string, record: RecordInfo): HTMLEleme
         }, 60_000)
       },
     },
-    icon('out'),
+    icon('export'),
     'Export CSV',
   )
   return anchor

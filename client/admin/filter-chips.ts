@@ -1,5 +1,6 @@
 /** The conditions of a list, each with a button that removes it. */
-import { el, icon } from './element.js'
+import { el } from './element.js'
+import { icon } from './icon.js'
 import { describeCondition, filterNames } from './filter.js'
 import type { RecordInfo } from './schema.js'
 

@@ -1,6 +1,7 @@
 /** Forms for records and actions: they collect changes, show errors, and warn before unsaved changes are lost. */
 import { request, rowsOf, fieldErrorsOf, errorText, type ServerFieldError } from './requests.js'
-import { el, showStatus, type Child, clearNotices, showError } from './element.js'
+import { el, type Child } from './element.js'
+import { showStatus, clearNotices, showError } from './notices.js'
 import { go, link, pathTo, watchForm } from './navigation.js'
 import {
   keyOf,
@@ -15,7 +16,7 @@ import {
 } from './schema.js'
 import { openView } from './view.js'
 import { lower } from './format.js'
-import { cancel, openDialog } from './dialog.js'
+import { cancelButton, openDialog } from './dialog.js'
 import { fingerprint, type Control, makeControl, labelBelow } from './field-controls.js'
 import { parseText } from './field-values.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
@@ -187,7 +188,7 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
           form.showError(error)
         }
       },
-      buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancel(close)],
+      buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancelButton(close)],
     })
     return [form.node]
   })

@@ -1,6 +1,7 @@
 /** Who changed what: in a row, and in all rows of a record. */
 import { api, request } from './requests.js'
-import { el, icon, listen, newId, replace, type Child } from './element.js'
+import { el, listen, newId, replace, type Child } from './element.js'
+import { icon } from './icon.js'
 import { link, pathTo, replacePath } from './navigation.js'
 import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
 import { isTitleCached, cachedTitle, lookUp } from './titles.js'

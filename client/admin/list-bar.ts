@@ -1,5 +1,6 @@
 /** The bar above a list: the search, and the panels for filter and columns. */
-import { el, newId, icon, listen, put, replace } from './element.js'
+import { el, newId, listen, put, replace } from './element.js'
+import { icon } from './icon.js'
 
 export interface BarOptions {
   readonly searchBox: HTMLInputElement

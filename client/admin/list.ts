@@ -1,6 +1,8 @@
 /** The list view of a record, with search, filter, sorting, pages and live updates. The URL holds the state of the list. */
 import { usesStoredToken, api, fieldErrorsOf } from './requests.js'
-import { el, icon, put, replace, type Child, clearAlerts, showError } from './element.js'
+import { el, put, replace, type Child } from './element.js'
+import { icon } from './icon.js'
+import { clearAlerts, showError } from './notices.js'
 import { labelAt, may, schema, withLabel, type RecordInfo, type PageRow } from './schema.js'
 import { createClient } from '../index.js'
 import { createLive } from '../live.js'
@@ -153,9 +155,9 @@ class ListView {
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.ordered())}`, record),
-      (may(record, 'c') || may(record, 'u')) &&
-        link(at('import'), { class: 'button quiet' }, icon('in'), 'Import'),
-      may(record, 'c') &&
+      (may(record, 'create') || may(record, 'update')) &&
+        link(at('import'), { class: 'button quiet' }, icon('import'), 'Import'),
+      may(record, 'create') &&
         link(at('new'), { class: 'button main' }, icon('plus'), `New ${lower(record.one)}`),
     ]
   }

@@ -9,7 +9,8 @@ import {
   statusOf,
 } from './requests.js'
 import { showImport } from './csv-import.js'
-import { el, showError } from './element.js'
+import { el } from './element.js'
+import { showError } from './notices.js'
 import { showChart } from './chart.js'
 import { showHistory } from './history.js'
 import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from './navigation.js'
@@ -38,8 +39,9 @@ async function draw(): Promise<void> {
       el('p', {}, 'There is nothing at this address, or you may not see it.'),
     )
   } else if (second === undefined) await showList(record, query)
-  else if (second === 'new' && may(record, 'c')) showNew(record, query)
-  else if (second === 'import' && (may(record, 'c') || may(record, 'u'))) showImport(record)
+  else if (second === 'new' && may(record, 'create')) showNew(record, query)
+  else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
+    showImport(record)
   else if (second === 'figures') await showChart(record, query)
   else if (second === 'history' && record.history === true) await showHistory(record, query)
   else await showRow(record, second)

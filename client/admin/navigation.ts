@@ -1,6 +1,7 @@
 /** Navigation between the page's URLs, such as `/admin/tickets/7`, and the warning before unsaved changes are lost. */
-import { confirm } from './dialog.js'
-import { el, showError, type Child } from './element.js'
+import { confirmInDialog } from './dialog.js'
+import { el, type Child } from './element.js'
+import { showError } from './notices.js'
 import { base } from './requests.js'
 
 export interface PageLocation {
@@ -143,7 +144,7 @@ let confirmation: Promise<boolean> | undefined
 /** Asks before unsaved changes are discarded. @returns whether the user wants to leave */
 export function confirmLeave(): Promise<boolean> {
   if (!isAnyChanged()) return Promise.resolve(true)
-  confirmation ??= confirm({
+  confirmation ??= confirmInDialog({
     title: 'Leave without saving?',
     content: [el('p', {}, 'What you changed in this form is not saved yet.')],
     confirmLabel: 'Leave',

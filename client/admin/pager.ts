@@ -1,5 +1,6 @@
 /** The bar below a list: previous and next page, a page to jump to, and the number of rows per page. */
-import { el, icon, listen, newId } from './element.js'
+import { el, listen, newId } from './element.js'
+import { icon } from './icon.js'
 import { base } from './requests.js'
 import { toCount } from './format.js'
 

@@ -1,5 +1,7 @@
 /** A combobox that finds rows of another record on the server, and can create a new row (WAI-ARIA: combobox with listbox). */
-import { el, icon, listen, newId, replace, showError } from './element.js'
+import { el, listen, newId, replace } from './element.js'
+import { icon } from './icon.js'
+import { showError } from './notices.js'
 import { may, type RecordInfo } from './schema.js'
 import { findRows, cachedTitle, lookUp, type RowChoice } from './titles.js'
 import { lower } from './format.js'
@@ -162,7 +164,7 @@ export function makePicker(options: PickerOptions): Picker {
 
   const button =
     create !== undefined &&
-    may(record, 'c') &&
+    may(record, 'create') &&
     el(
       'button',
       {

@@ -1,5 +1,6 @@
 /** The controls of a record's form: fields, relations, and nested rows. */
-import { el, icon, newId, replace } from './element.js'
+import { el, newId, replace } from './element.js'
+import { icon } from './icon.js'
 import {
   fingerprint,
   labelBelow,
@@ -251,7 +252,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
         { class: 'part', role: 'group', 'aria-labelledby': id },
         el('p', { class: 'part-name', id }, name),
         el('div', { class: 'fields' }, ...controls.map((one) => one.node)),
-        may(target, 'd') || isNew
+        may(target, 'delete') || isNew
           ? el(
               'button',
               {
@@ -280,7 +281,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     {
       type: 'button',
       onclick: () => add(undefined).controls[0]?.focus(),
-      hidden: !may(target, 'c'),
+      hidden: !may(target, 'create'),
     },
     icon('plus'),
     `Add ${lower(target.one)}`,

@@ -1,6 +1,7 @@
 /** The section of rows that refer to a row: a table of the first ones, their number, and links to all of them and to a new one. */
 import { request, rowsOf } from './requests.js'
-import { el, icon, put, replace } from './element.js'
+import { el, put, replace } from './element.js'
+import { icon } from './icon.js'
 import { link, pathTo } from './navigation.js'
 import {
   labelOf,
@@ -35,7 +36,7 @@ export function makeRelated(
   const empty = el('p', { class: 'quiet-words', hidden: true }, `No ${lower(label)}.`)
   const bar = el('div', { class: 'related-bar' }, heading, count)
   const field = target.fields.find(({ name }) => name === by)
-  if (may(target, 'c') && field?.readOnly !== true) {
+  if (may(target, 'create') && field?.readOnly !== true) {
     const text = `Add ${lower(target.one)} for this ${lower(record.one)}`
     put(bar, link(pathTo(target.path, 'new') + query, { class: 'button' }, icon('plus'), text))
   }

@@ -1,7 +1,8 @@
 /** The buttons that change selected rows: edit, delete, and the application's own actions. */
 import { api } from './requests.js'
 import { openBulkChange } from './bulk-change.js'
-import { el, replace, showError, type Child } from './element.js'
+import { el, replace, type Child } from './element.js'
+import { showError } from './notices.js'
 import { makeClassForm, makeRecordForm, markBusy } from './form.js'
 import { confirmLeave } from './navigation.js'
 import { type ActionInfo, type RecordInfo, may } from './schema.js'
@@ -27,7 +28,9 @@ export interface BulkBar {
 
 /** Whether the caller may do anything with selected rows. */
 export const hasBulkActions = (record: RecordInfo): boolean =>
-  may(record, 'u') || may(record, 'd') || (record.actions ?? []).some(({ bulk }) => bulk === true)
+  may(record, 'update') ||
+  may(record, 'delete') ||
+  (record.actions ?? []).some(({ bulk }) => bulk === true)
 
 /** The bar of actions for the selected rows. It is visible while rows are selected. */
 export function makeBulkBar(
@@ -65,12 +68,12 @@ export function makeBulkBar(
     el(
       'div',
       { class: 'doings' },
-      may(record, 'u') &&
+      may(record, 'update') &&
         button('Edit selected', () => {
           editMany(record, keys(), reload)
         }),
       ...actionButtons(record, keys, reload, true),
-      may(record, 'd') &&
+      may(record, 'delete') &&
         button(
           'Delete selected',
           () => {

@@ -1,5 +1,6 @@
 /** The view of a row: its form, read-only values, related rows, actions and history. */
-import { el, replace, type Child, showError, put, showStatus } from './element.js'
+import { el, replace, type Child, put } from './element.js'
+import { showError, showStatus } from './notices.js'
 import { link, pathTo, go } from './navigation.js'
 import {
   labelOf,
@@ -26,7 +27,7 @@ import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
 import { showConflict, type FieldConflict } from './conflict.js'
-import { confirm } from './dialog.js'
+import { confirmInDialog } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
 import { historyButton } from './history.js'
 import { openView, type PageView } from './view.js'
@@ -59,7 +60,7 @@ class RowView {
     readonly view: PageView,
     private stored: StoredRow,
   ) {
-    const isChangeable = may(record, 'u')
+    const isChangeable = may(record, 'update')
     this.#form = isChangeable
       ? makeRecordForm(record, {
           isNew: false,
@@ -81,7 +82,7 @@ class RowView {
     put(
       this.#card,
       form?.node,
-      form === undefined && may(record, 'd') && this.#deleteButton(),
+      form === undefined && may(record, 'delete') && this.#deleteButton(),
       this.#values,
     )
     view.show(
@@ -109,7 +110,7 @@ class RowView {
   }
 
   #deleteButton(): Child {
-    if (!may(this.record, 'd')) return null
+    if (!may(this.record, 'delete')) return null
     return el(
       'button',
       { type: 'button', class: 'grave quiet', onclick: () => this.#delete() },
@@ -259,7 +260,8 @@ class RowView {
     ]
     for (;;) {
       const title = `Delete “${name}”?`
-      if (!(await confirm({ title, content, confirmLabel: 'Delete', isDangerous: true }))) return
+      if (!(await confirmInDialog({ title, content, confirmLabel: 'Delete', isDangerous: true })))
+        return
       const { row } = this.stored
       try {
         await deleteStored(record, key, this.stored)

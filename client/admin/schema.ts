@@ -84,6 +84,7 @@ export interface RecordInfo {
   readonly keyKind: 'int' | 'uuid'
   readonly title: string
   readonly list: readonly string[]
+  /** The operations that the caller may do, by their first letters: `cud`. */
   readonly can?: string
   readonly version?: string
   readonly search?: true
@@ -164,8 +165,8 @@ export function targetOf(record: RecordInfo, field: FieldInfo | undefined): Reco
   return relation && recordNamed(relation.to)
 }
 
-export const may = (record: RecordInfo, what: 'c' | 'u' | 'd'): boolean =>
-  record.can?.includes(what) === true
+export const may = (record: RecordInfo, operation: 'create' | 'update' | 'delete'): boolean =>
+  record.can?.includes(operation.charAt(0)) === true
 
 export const labelOf = ({ label, name }: { label?: string; name: string }): string =>
   label ?? toLabel(name)

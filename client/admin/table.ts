@@ -1,6 +1,7 @@
 /** The table of a list, with sorting, selection and configurable columns. Only changed rows are drawn again. */
 import { base } from './requests.js'
-import { el, replace, type Child, icon, listen } from './element.js'
+import { el, replace, type Child, listen } from './element.js'
+import { icon } from './icon.js'
 import { link, pathTo } from './navigation.js'
 import {
   keyOf,
@@ -178,7 +179,7 @@ export class RowTable {
               'button',
               { type: 'button', 'data-name': name, onclick: () => this.options.order?.(column) },
               label,
-              icon(isUp ? 'up' : isDown ? 'down' : 'both'),
+              icon(isUp ? 'up' : isDown ? 'down' : 'upOrDown'),
             ),
       )
     })

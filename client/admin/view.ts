@@ -1,5 +1,7 @@
 /** The frame around every view: header, navigation and content area. */
-import { el, icon, listen, put, replace, type Child, clearNotices } from './element.js'
+import { el, listen, put, replace, type Child } from './element.js'
+import { icon } from './icon.js'
+import { clearNotices } from './notices.js'
 import { base } from './requests.js'
 import { link, pathTo, takeReturnPosition } from './navigation.js'
 import { makeMenu } from './menu.js'
