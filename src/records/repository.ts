@@ -14,7 +14,6 @@ import {
 } from './statements/write-options.js'
 import { type TableCodec, toKey } from './model/codec.js'
 import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
-import type { Row } from '../engines/contract/engine.js'
 import { createOne, deleteOne, updateOne } from './statements/write-one.js'
 import type { Selected, SelectOptions, Where } from './model/record-types.js'
 import { ManyRecords } from './many-records.js'
@@ -32,7 +31,8 @@ import {
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
 import { planList } from './statements/list-plan.js'
-import { readRows, selectRows } from './statements/select-rows.js'
+import { readNumber, readRecords } from './statements/read-records.js'
+import { selectRows } from './statements/select-rows.js'
 import { isInTransaction } from './statements/transaction-runners.js'
 import { inShardOf, keyValues } from './statements/shard.js'
 import type { Source } from './statements/source.js'
@@ -95,15 +95,13 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   list(input?: ListOptions<T>): Promise<T[]> {
     const options: ListOptions<T> = input ?? {}
     return promise(() => {
-      const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
-      const found = readRows(this.table, this.source, plan, values)
-      return after(found, (rows) => {
-        const records = this.#readRows(rows)
-        setExtraValues?.(records, rows)
-        return options.with === undefined
-          ? records
-          : after(this.#load(records, options.with, false), () => records)
-      })
+      const { table, source } = this
+      const paths = options.with
+      const query = planList(table, source.context, options)
+      const found = readRecords(table, source, query) as MaybePromise<T[]>
+      return paths === undefined
+        ? found
+        : after(found, (records) => after(this.#load(records, paths, false), () => records))
     })
   }
 
@@ -127,8 +125,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
       const plan = this.#plans.count(selection, columns)
-      const counted = readRows(this.table, this.source, plan, values)
-      return after(counted, ([row]) => Number(row?.[0]))
+      return readNumber(this.table, this.source, plan, values)
     })
   }
 
@@ -213,13 +210,6 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
         ? deleteOne(table, source, id, { expected })
         : inShardOf(table, options, () => deleteOne(table, source, id, { expected }))
     })
-  }
-
-  #readRows(rows: readonly Row[]): T[] {
-    const { readRow } = this.#codec
-    const records = new Array<T>(rows.length)
-    for (let index = 0; index < rows.length; index++) records[index] = readRow(rows[index] as Row)
-    return records
   }
 
   #load(records: T[], paths: readonly string[], one: true): MaybePromise<T>

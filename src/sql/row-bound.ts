@@ -81,9 +81,12 @@ class BoundProver {
         const { relation, keys, isPacked, rows } = query
         const positions = keys.map(this.#positionOf)
         const all = isPacked ? listLengthAt(positions) : (): number => keys.length
-        // Each list is found by one lookup and then read by another.
+        // Each list is found by one lookup and then read by another. A row by its key needs one.
         const each = this.#relatedRows(relation, { ...rows })
-        return product({ rows: all, indexes: [] }, sum(oneRow, each, each))
+        return product(
+          { rows: all, indexes: [] },
+          relation.kind === 'belongsTo' ? each : sum(oneRow, each, each),
+        )
       }
       case 'objects':
       case 'object':

@@ -42,14 +42,16 @@ export function rowTestOf(
   positionOf: (slot: number) => number,
   isNamedOnce: (table: string) => boolean,
 ): RowTest | undefined {
-  if ('change' in tree || !('rows' in tree) || tree.query === 'relatedRows') return undefined
-  const { table, where } = tree.rows
-  if (where === undefined || !isNamedOnce(table.name)) return undefined
+  if ('change' in tree || tree.query === 'match') return undefined
+  const table = tableOf(tree)
+  if (tree.query === 'relatedRows' && table !== tree.relation.target.name) return undefined
+  const where = tree.rows?.where
+  if (where === undefined || !isNamedOnce(table)) return undefined
   const columns = equalitiesIn(where).map(({ column, slot }) => ({
     name: column.name,
     position: positionOf(slot),
   }))
-  return columns.length === 0 ? undefined : { table: table.name, columns }
+  return columns.length === 0 ? undefined : { table, columns }
 }
 
 type Equality = Extract<Condition, { kind: 'compare' }>
@@ -66,9 +68,12 @@ function equalitiesIn(condition: Condition): readonly Equality[] {
   return isEqual ? [condition] : []
 }
 
+/** The table whose rows are requested. A limit for each list of related rows also reads the rows that they are related to. */
 function tableOf(query: Query): string {
   if (query.query === 'match') return query.table.name
-  return query.query === 'relatedRows' ? query.relation.table.name : query.rows.table.name
+  if (query.query !== 'relatedRows') return query.rows.table.name
+  const { relation, rows } = query
+  return rows?.limit === undefined ? relation.target.name : relation.table.name
 }
 
 /** How an engine may batch the query. Most queries only share their result with identical ones. */

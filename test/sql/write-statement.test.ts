@@ -172,6 +172,26 @@ describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
     expect(facts(count)).toMatchObject({ ...reads, together: 'same', bound: Infinity })
   })
 
+  it('reads the rows that rows belong to by key, and no other table', () => {
+    const where = equals(column(category, 'name'), 0)
+    const query: Query = {
+      query: 'relatedRows',
+      relation: link,
+      keys: [1],
+      isPacked: true,
+      rows: { where },
+    }
+    const { statement } = writeStatement(query, dialect)
+    expect(statement).toMatchObject({ together: 'calls', tables: ['category'] })
+    expect(statement.only).toMatchObject({ table: 'category', columns: [{ name: 'name' }] })
+    expect(
+      boundOf(statement, [
+        [1, 2, 3],
+        [1, 2, 3],
+      ]),
+    ).toBe(3)
+  })
+
   it('returns what changes and may be deferred', () => {
     const where = keyIs(product, 1)
     const deleted = facts({ change: 'delete', table: product, where, at: 0, returns: [] })

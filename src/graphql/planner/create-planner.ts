@@ -16,7 +16,6 @@ import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/condition.js'
 import { readPageQuery } from '../records/pages.js'
-import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/query-reader.js'
 import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
@@ -147,7 +146,7 @@ function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
     const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
-    const where = allOf(keyCondition(model.table, key, reader), rows)
+    const where = allOf(reader.keyCondition(model.table, key), rows)
     checkShard(model.table, where)
     return (relationQueries) => ({
       query: 'object',

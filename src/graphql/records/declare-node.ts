@@ -2,15 +2,20 @@
  * Declares and resolves `Node`, `node(id)` and `nodes(ids)`, which read any record by its global id. Source: GraphQL
  * Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
-import type { Instance } from '../../records/model/table.js'
+import type { Instance, Table } from '../../records/model/table.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { toKey } from '../../records/model/codec.js'
+import { readRecords } from '../../records/statements/read-records.js'
+import { boundToShard } from '../../records/statements/shard.js'
+import type { Source } from '../../records/statements/source.js'
+import { allOf, isOneOf } from '../../sql/condition.js'
+import { byKey } from '../../sql/order.js'
 import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../operation-caller.js'
 import { type GraphqlField, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { fromGlobalId, type RecordModel } from './model.js'
-import { readByKey } from './read-rows.js'
+import type { QueryReader } from './query-reader.js'
 import { openReading, resolveOne, type RecordServices } from './resolve-records.js'
 
 type ModelsByName = ReadonlyMap<string, RecordModel>
@@ -122,8 +127,30 @@ async function readNodes(
     const codec = source.context.codecOf(model.table)
     const keys = ids.map((id) => toKey(codec, model.ids.read(id)))
     const uniqueKeys = [...new Set(keys.filter((key) => key !== undefined))]
-    return after(readByKey(model.table, uniqueKeys, reader, source), (rows) =>
+    return after(readByKeys(model.table, uniqueKeys, reader, source), (rows) =>
       keys.map((key) => rows.get(String(key)) ?? null),
     )
   })
+}
+
+/** Reads rows by their keys in the driver's form. @returns the records by the text of the key */
+function readByKeys(
+  table: Table,
+  keys: readonly unknown[],
+  reader: QueryReader,
+  source: Source,
+): MaybePromise<Map<string, Instance>> {
+  const { context } = source
+  const rows = reader.rows(table)
+  const packed = context.dialect.lists.encode(table.key, keys)
+  const byKeys = isOneOf(table.key, reader.values.push(packed) - 1)
+  const condition = boundToShard(table, context, reader, allOf(byKeys, rows))
+  const { key, values } = reader
+  const selection = { condition, key: `b${key}`, count: values.length, withDeleted: false }
+  const plan = context.plansOf(table).list(selection, byKey(table), {})
+  const found = readRecords(table, source, { plan, values, additions: undefined })
+  return after(
+    found,
+    (records) => new Map(records.map((record) => [String(record[table.key.property]), record])),
+  )
 }

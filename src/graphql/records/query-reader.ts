@@ -5,6 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition, Table } from '../../records/model/table.js'
 import { isPlainObject } from '../../core/json.js'
+import { equals } from '../../sql/condition.js'
 import { FilterReader, maxConditions } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { readOrder } from '../../records/filters/order.js'
@@ -118,6 +119,12 @@ export class QueryReader {
   /** The caller's row filter; `undefined` if all rows are visible. */
   rows(table: Table): Condition | undefined {
     return this.#view.rows(table, this)
+  }
+
+  /** The condition for one key, in the driver's form. */
+  keyCondition({ key }: Table, value: unknown): Condition {
+    this.key += '='
+    return equals(key, this.values.push(value) - 1)
   }
 
   /** Converts the names in a client's filter to the names of the record. */

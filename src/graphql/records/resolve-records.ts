@@ -8,24 +8,23 @@ import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import { toKey } from '../../records/model/codec.js'
 import type { Instance, Table } from '../../records/model/table.js'
-import { inShard } from '../../records/statements/shard.js'
+import {
+  countRelated,
+  readNumber,
+  readRecords,
+  readRelated,
+} from '../../records/statements/read-records.js'
+import { checkShard, inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { FieldArguments } from '../declarations.js'
 import { admitted, type Caller, withGuards } from '../../records/rights/caller.js'
 import { allOf } from '../../sql/condition.js'
+import { derivedColumnsOf } from '../../sql/derived.js'
+import { byKey } from '../../sql/order.js'
 import { callerOf } from '../operation-caller.js'
 import { isShared, readBelow } from './shared-reads.js'
 import type { RecordModel, RelationModel, FieldModel } from './model.js'
-import { QueryReader } from './query-reader.js'
-import {
-  keyCondition,
-  readByKey,
-  readCount,
-  readFirst,
-  readList,
-  readRelated,
-  readRelationCounts,
-} from './read-rows.js'
+import { type ListQuery, QueryReader } from './query-reader.js'
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
@@ -142,10 +141,36 @@ export function readOne(
   const codec = source.context.codecOf(model.table)
   const key = toKey(codec, id)
   if (key === undefined) return null
-  const rows = reader.rows(model.table)
-  const condition = keyCondition(model.table, key, reader)
-  const found = readFirst(model.table, allOf(condition, rows) ?? condition, reader, source)
-  return after(found, (record) => record ?? null)
+  const { table } = model
+  const rows = reader.rows(table)
+  const condition = allOf(reader.keyCondition(table, key), rows)
+  checkShard(table, condition)
+  const { values } = reader
+  const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
+  const query = { plan, values: [...values, 1], additions: undefined }
+  return after(readRecords(table, source, query), ([record]) => record ?? null)
+}
+
+/** Reads the rows of a list. Cursors of the records are available for its order. */
+export function readList(
+  table: Table,
+  query: ListQuery,
+  reader: QueryReader,
+  source: Source,
+): MaybePromise<Instance[]> {
+  checkShard(table, query.where)
+  const { order, offset } = query
+  const derived = derivedColumnsOf(order).map((column) => column.derived)
+  const plan = source.context
+    .plansOf(table)
+    .get(`q${reader.key}${offset === undefined ? '' : 'O'}`, () => ({
+      query: 'rows',
+      rows: { table, ...query },
+      derived,
+    }))
+  const additions = derived.length === 0 ? undefined : { order }
+  return readRecords(table, source, { plan, values: reader.values, additions })
 }
 
 export function resolveList(
@@ -168,7 +193,12 @@ export function resolveCount(
 ): MaybePromise<number> {
   return withGuards(model.table, callerOf(context), (caller) => {
     const { source, reader } = openReading(services, caller)
-    return readCount(model.table, reader.condition(model, where), reader, source)
+    const { table } = model
+    const condition = reader.condition(model, where)
+    checkShard(table, condition)
+    const { key, values } = reader
+    const selection = { condition, key, count: values.length, withDeleted: false }
+    return readNumber(table, source, source.context.plansOf(table).count(selection), values)
   })
 }
 
@@ -205,7 +235,8 @@ function resolveRelationCount(request: RelationRequest, record: Instance): Maybe
   const { table } = relation.relation
   const batch = batchOf<number>(request, record, (keys) => {
     const { source, reader } = openBelow(record, services, caller)
-    const counts = readRelationCounts(relation.relation, keys, reader, source)
+    const where = reader.rows(relation.relation.target)
+    const counts = countRelated(relation.relation, keys, source, { where, slots: reader })
     return after(counts, (found) => (key) => found.get(String(key)) ?? 0)
   })
   return batch.get(encode(relation, record[table.key.property]))
@@ -227,11 +258,15 @@ function resolveOwner(request: RelationRequest, record: Instance): MaybePromise<
   const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
     const { source, reader } = openBelow(record, services, caller)
-    const read = (): MaybePromise<Map<string, Instance>> => readByKey(target, keys, reader, source)
-    const owners = isShared(record)
-      ? readBelow(record, relation.relation, keys, rightsOf(target, services, caller), read)
-      : read()
-    return after(owners, (found) => (key) => found.get(String(key)) ?? null)
+    const rows = { where: reader.rows(target) }
+    const owners = readBelow(record, relation.relation, keys, reader, () =>
+      readRelated(relation.relation, keys, source, {
+        key: reader.key,
+        values: reader.values,
+        rows,
+      }),
+    )
+    return after(owners, (found) => (key) => found.get(String(key))?.[0] ?? null)
   })
   return batch.get(encode(relation, value))
 }
@@ -243,9 +278,13 @@ function resolveMany(request: RelationRequest, record: Instance): MaybePromise<I
   const batch = batchOf<Instance[]>(request, record, (keys) =>
     withGuards(relation.target.table, caller, () => {
       const { source, reader } = openBelow(record, services, caller)
-      const query = reader.list(relation.target, args)
+      const rows = reader.list(relation.target, args)
       const lists = readBelow(record, relation.relation, keys, reader, () =>
-        readRelated(relation.relation, keys, query, reader, source),
+        readRelated(relation.relation, keys, source, {
+          key: reader.key,
+          values: reader.values,
+          rows,
+        }),
       )
       return after(lists, (found) => (key: unknown) => found.get(String(key)) ?? [])
     }),
@@ -271,13 +310,6 @@ function batchOf<V>(
 /** UUID keys are stored and compared in lower case. */
 function encode({ relation }: RelationModel, value: unknown): unknown {
   return relation.local.isUuid ? String(value).toLowerCase() : value
-}
-
-/** A reader with only the caller's row filter of a record. */
-function rightsOf(target: Table, services: RecordServices, caller: Caller): QueryReader {
-  const { reader } = openReading(services, caller)
-  reader.rows(target)
-  return reader
 }
 
 /** Shared reads do not belong to the request of one client, which may end earlier. */

@@ -59,7 +59,7 @@ export function isShared(row: Instance): boolean {
  * @param reader contains the arguments of the relation and the caller's row filter
  * @param read must depend only on the relation, the keys and the reader
  */
-export function readBelow<T extends ReadonlyMap<string, Instance | readonly Instance[]>>(
+export function readBelow<T extends ReadonlyMap<string, readonly Instance[]>>(
   row: Instance,
   relation: Relation,
   keys: readonly unknown[],
@@ -67,7 +67,7 @@ export function readBelow<T extends ReadonlyMap<string, Instance | readonly Inst
   read: () => MaybePromise<T>,
 ): MaybePromise<T> {
   const readings = readsBelowRow.get(row)
-  const parameters = textOf([...keys, ...values])
+  const parameters = readings && textOf([...keys, ...values])
   if (readings === undefined || parameters === undefined) return read()
   let readsOfRelation = readings.get(relation)
   if (readsOfRelation === undefined)

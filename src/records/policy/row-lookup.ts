@@ -16,9 +16,10 @@ import {
   toKeyText,
   atKey,
 } from '../statements/write-tree.js'
-import { allOf } from '../../sql/condition.js'
+import { allOf, isOneOf } from '../../sql/condition.js'
 import type { Condition, Table, Relation, Instance } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
+import { readRelated, toRecords } from '../statements/read-records.js'
 import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { ClientView } from './client-view.js'
@@ -59,8 +60,7 @@ export async function lockVisibleRows(
   checkShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
   const rows = await lockRows(table, source, { selection, values }, maxKeysPerQuery)
-  const { readRow } = source.context.codecOf(table)
-  return rows.map((row) => readRow(row) as Instance)
+  return toRecords(table, source.context, rows)
 }
 
 /** Checks the keys and links that a client names. Rows that the client cannot see count as missing. */
@@ -201,18 +201,21 @@ export class RowLookup {
     if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: parentKey })
     const source = this.#source
     const { context } = source
-    const { statement } = context.plansOf(relation.table).linkedAmong(relation)
     const encodedKey = context.codecOf(relation.table).key.encode(parentKey)
     const codec = context.codecOf(target)
     const linkedIds: Id[] = []
     const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
-      const some = context.dialect.lists.encode(
-        target.key,
-        keys.slice(from, from + maxKeysPerQuery),
-      )
-      for (const [, ...row] of await source.runner().run(statement, [encodedKey, some], 'rows'))
-        linkedIds.push((codec.readRow(row) as Instance)[target.key.property] as Id)
+      const some = keys.slice(from, from + maxKeysPerQuery)
+      const named = context.dialect.lists.encode(target.key, some)
+      const rows = { where: isOneOf(target.key, 0) }
+      const found = await readRelated(relation, [encodedKey], source, {
+        key: 'a',
+        values: [named],
+        rows,
+      })
+      for (const record of [...found.values()].flat())
+        linkedIds.push(record[target.key.property] as Id)
     }
     return this.#lockRows(target, linkedIds)
   }

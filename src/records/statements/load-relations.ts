@@ -1,14 +1,13 @@
 /** Loads related records, with one statement for each level. Source: decisions, Records: queries. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
-import type { Row } from '../../engines/contract/engine.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/query-errors.js'
 import { undefinedAt } from '../model/skip.js'
-import { inShard, keyValues } from './shard.js'
+import { keyTextOf, readRelated } from './read-records.js'
+import { inShard } from './shard.js'
 import type { Source } from './source.js'
 import type { Instance, Relation, Table } from '../model/table.js'
-import { toClientError } from './client-errors.js'
 
 type Load = (records: readonly object[], source: Source) => MaybePromise<void>
 
@@ -103,59 +102,26 @@ function loadLinked(
   records: readonly Instance[],
   source: Source,
 ): MaybePromise<Instance[]> {
-  const { context } = source
-  const local = context.codecOf(table).columns[table.columns.indexOf(relation.local)]
+  const local = source.context.codecOf(table).byProperty.get(relation.local.property)
   const keys = new Set<unknown>()
   for (const record of records) {
     const value = record[relation.local.property]
     if (value !== undefined && value !== null) keys.add(local?.encode(value))
   }
-  if (keys.size === 0) return attach(relation, records, [], source)
-  const packed = context.dialect.lists.encode(relation.local, [...keys])
-  const plan = context
-    .plansOf(table)
-    .related(relation, packed === undefined ? keys.size : undefined)
-  const values: unknown[] = packed === undefined ? [...keys] : [packed]
-  if (relation.shards !== undefined)
-    values.push(...keyValues(relation.target, context, undefined).slice(1))
-  const rows = attempt(
-    () => source.runner().run(plan.statement, values, 'rows'),
-    (error) => {
-      throw toClientError(error, relation.target, 'read')
-    },
+  if (keys.size === 0) return attach(relation, records, new Map())
+  return after(readRelated(relation, [...keys], source), (found) =>
+    attach(relation, records, found),
   )
-  return after(rows, (found) => attach(relation, records, found, source))
 }
 
 function attach(
   relation: Relation,
   records: readonly Instance[],
-  rows: readonly Row[],
-  source: Source,
+  found: ReadonlyMap<string, Instance[]>,
 ): Instance[] {
-  const { readRow } = source.context.codecOf(relation.target)
-  const byKey = new Map<unknown, Instance[]>()
-  const byId = new Map<unknown, Instance>()
-  const { property } = relation.target.key
-  for (const [referringKey, ...row] of rows) {
-    const read = readRow(row) as Instance
-    // Two keys of the same record lead to one object, whose relations are loaded once.
-    const related = byId.get(read[property]) ?? read
-    byId.set(read[property], related)
-    const key = String(referringKey)
-    const list = byKey.get(key)
-    if (list === undefined) byKey.set(key, [related])
-    else list.push(related)
-  }
   for (const record of records) {
-    const key = toText(record[relation.local.property], relation)
-    const related = byKey.get(key) ?? []
+    const related = found.get(keyTextOf(relation, record)) ?? []
     record[relation.name] = relation.kind === 'belongsTo' ? (related[0] ?? null) : [...related]
   }
-  return [...byId.values()]
-}
-
-/** Some drivers return integer keys as text, others as numbers. */
-function toText(value: unknown, { local }: Relation): string {
-  return local.isUuid ? String(value).toLowerCase() : String(value)
+  return [...new Set([...found.values()].flat())]
 }

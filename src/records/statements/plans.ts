@@ -11,6 +11,7 @@ import type {
   Change,
   Limit,
   Query,
+  RelatedRowsQuery,
   RelatedSelection,
   Rows,
 } from '../../sql/tree.js'
@@ -421,35 +422,26 @@ export class TablePlans {
   }
 
   /**
-   * The rows of a relation that are not deleted, each after the key that refers to it. Values: one packed list, or
-   * `count` single keys.
+   * The rows of a relation that are not deleted, each after the key that refers to it. Values: the values of the condition in
+   * `rows`, then the keys as one packed list, or `count` single keys, then the shard.
+   *
+   * @param selected `key` is equal for the same `rows`, `first` is the number of values in them
    */
-  related(relation: Relation, count: number | undefined): Plan {
-    const keys = Array.from({ length: count ?? 1 }, (_, index) => index)
-    const shard = relation.shards && keys.length
-    const isPacked = count === undefined
-    return this.get(`r${relation.name}:${count ?? 'packed'}`, () => ({
-      query: 'relatedRows',
-      relation,
-      keys,
-      isPacked,
-      shard,
-    }))
-  }
-
-  /**
-   * As `related`, for rows that may be linked to one row. Values: the key of that row, and the other keys as one
-   * packed list.
-   */
-  linkedAmong(relation: Relation): Plan {
-    const { target } = relation
-    return this.get(`a${relation.name}`, () => ({
-      query: 'relatedRows',
-      relation,
-      keys: [0],
-      isPacked: false,
-      rows: { where: isOneOf(target.key, 1) },
-    }))
+  related(
+    relation: Relation,
+    count: number | undefined,
+    selected: {
+      readonly key: string
+      readonly first: number
+      readonly rows: RelatedRowsQuery['rows']
+    },
+  ): Plan {
+    const { key, first, rows } = selected
+    return this.get(`r${relation.name}:${count ?? 'packed'}|${key}`, () => {
+      const keys = Array.from({ length: count ?? 1 }, (_, index) => first + index)
+      const shard = relation.shards && first + keys.length
+      return { query: 'relatedRows', relation, keys, isPacked: count === undefined, shard, rows }
+    })
   }
 
   /** Values: the key of this record, then of the other. */

@@ -1,15 +1,12 @@
 /** Selects rows by a filter, a client's view and the position where a page begins, and counts them. */
 import type { Table, Condition } from '../model/table.js'
-import type { Row } from '../../engines/contract/engine.js'
 import type { Selection } from './plans.js'
 import { type ListOptions, checkRowCountOptions } from '../filters/list-options.js'
 import type { RecordsContext, Source } from './source.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { afterCursor } from '../filters/cursors.js'
-import { type Plan, arrangeValues } from '../../sql/write-statement.js'
 import { allOf } from '../../sql/condition.js'
-import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
-import { toClientError } from './client-errors.js'
+import { readNumber } from './read-records.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Order } from '../../sql/order.js'
 import { boundToShard } from './shard.js'
@@ -34,7 +31,7 @@ export class RowCounts<T extends object> {
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
     const plan = context.plansOf(this.#table).countUpTo(selection)
-    const count = await this.#count(plan, [...values, max + 1])
+    const count = await readNumber(this.#table, this.#source, plan, [...values, max + 1])
     return count > max ? undefined : count
   }
 
@@ -47,33 +44,18 @@ export class RowCounts<T extends object> {
     const { selection, values } = selectRows(this.#table, context, options)
     // The first and the last rows of a sharded table belong to only one or two shards.
     if (rows <= 2 * sampleSize || this.#table.shard !== undefined) {
-      return this.#count(context.plansOf(this.#table).count(selection), values)
+      return readNumber(
+        this.#table,
+        this.#source,
+        context.plansOf(this.#table).count(selection),
+        values,
+      )
     }
     if (selection.condition === undefined && deletedAt === undefined) return rows
     const plan = context.plansOf(this.#table).sample(selection)
-    const found = await this.#count(plan, [...values, sampleSize])
+    const found = await readNumber(this.#table, this.#source, plan, [...values, sampleSize])
     return Math.round((found / (2 * sampleSize)) * rows)
   }
-
-  async #count(plan: Plan, values: readonly unknown[]): Promise<number> {
-    const [row] = await readRows(this.#table, this.#source, plan, values)
-    return Number(row?.[0])
-  }
-}
-
-/** Runs a query. @throws {HttpError} the database's error, converted for clients */
-export function readRows(
-  table: Table,
-  source: Source,
-  plan: Plan,
-  values: readonly unknown[],
-): MaybePromise<readonly Row[]> {
-  return attempt<readonly Row[]>(
-    () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
-    (error) => {
-      throw toClientError(error, table, 'read')
-    },
-  )
 }
 
 export interface SelectedRows {
