@@ -132,10 +132,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
   const open = async (): Promise<Storage> => {
     for (const record of records) database.table(record)
-    const { isReadOnly } = database.context.engine
-    if (isReadOnly === true) log.warn({}, readOnly)
+    const isReadOnly = database.context.engine.status.isReadOnly()
+    if (isReadOnly) log.warn({}, readOnly)
     await (options.production || isReadOnly ? database.verify() : database.sync())
-    if (opensDatabaseItself && !options.production && isReadOnly !== true) {
+    if (opensDatabaseItself && !options.production && !isReadOnly) {
       for (const advice of await readScans(database))
         log.warn({}, `A query reads a complete table. ${advice}`)
       scans = new ScanLog(database, servedRoute)

@@ -7,7 +7,6 @@ import type {
   ClientWriting,
   PendingWrite,
   Results,
-  Engine,
   Runner,
   Statement,
   Values,
@@ -76,16 +75,6 @@ export class ClientWrites implements Runner {
       )
     })
   }
-}
-
-/** The runner for a request's writes on an engine. */
-export function clientWritesOf(engine: Engine, writing: ClientWriting): Runner {
-  return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, runImmediately)
-}
-
-const runImmediately: Schedule = (work, _writes, isOver) => {
-  isOver?.()
-  return work()
 }
 
 /** The error of a write after the timeout of its request. */

@@ -76,12 +76,8 @@ export interface RootPlan {
 
 /** A mutation whose statements can be sent in one batch with other mutations. They still run one after the other. */
 export interface BatchablePlan extends RootPlan {
-  /**
-   * Opens a batch, which the caller must end before it waits for a result.
-   *
-   * @returns `undefined` if the database cannot batch
-   */
-  openBatch(context: unknown): MaybePromise<MutationBatch | undefined>
+  /** Opens a batch, and sends it when `fill` returns. Does nothing if the database cannot batch. */
+  sendBatch(context: unknown, fill: (run: RunInBatch) => void): MaybePromise<void>
   /**
    * Reads the arguments of a run.
    *
@@ -94,14 +90,11 @@ export interface BatchablePlan extends RootPlan {
   ): (() => MaybePromise<string>) | undefined
 }
 
-export interface MutationBatch {
-  /** Adds the statements that `work` sends before it returns to the batch. */
-  run<T>(work: () => T): T
-  end(): void
-}
+/** Adds the statements that `work` sends before it returns to the batch. */
+export type RunInBatch = <T>(work: () => T) => T
 
 export function isBatchable(plan: RootPlan | Unplannable): plan is BatchablePlan {
-  return 'openBatch' in plan
+  return 'sendBatch' in plan
 }
 
 export interface Planner {

@@ -21,7 +21,7 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
-  type MutationBatch,
+  type RunInBatch,
   type Unplannable,
 } from './planner-contract.js'
 
@@ -147,25 +147,21 @@ async function runSequentially(roots: readonly RootField[], input: RunInput): Pr
 async function runBatch(roots: readonly RootField[], input: RunInput): Promise<RootResult[]> {
   const [first, second] = roots
   if (!canBatch(first) || !canBatch(second)) return []
-  // If the database does not respond, each field reports the error itself.
-  const opening = attempt<MutationBatch | undefined>(
-    () => first.plan.openBatch(input.context),
-    () => undefined,
-  )
-  const batch = await opening
-  if (batch === undefined) return []
   const results: MaybePromise<RootResult>[] = []
-  try {
+  const fill = (runInBatch: RunInBatch): void => {
     for (const root of roots) {
       const run = canBatch(root) ? prepare(root.plan, input) : undefined
       if (run === undefined) break
       results.push(
-        batch.run(() => attempt<RootResult>(run, (error) => toRootResult(root, error, input))),
+        runInBatch(() => attempt<RootResult>(run, (error) => toRootResult(root, error, input))),
       )
     }
-  } finally {
-    batch.end()
   }
+  // If the database does not respond, each field reports the error itself.
+  await attempt<void>(
+    () => first.plan.sendBatch(input.context, fill),
+    () => undefined,
+  )
   return Promise.all(results.map((rootResult) => Promise.resolve(rootResult)))
 }
 

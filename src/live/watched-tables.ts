@@ -232,13 +232,13 @@ class DatabaseTables {
 
   /** Polls for writes of other processes, if the database does not report them. */
   #startPolling(): void {
-    const { engine } = this.#database.context
-    if (engine.externalWriteVersion === undefined) return
-    let last = engine.externalWriteVersion()
+    const readVersion = this.#database.context.engine.processes?.externalWriteVersion
+    if (readVersion === undefined) return
+    let last = readVersion()
     let isFailing = false
     this.#pollTimer = setInterval(() => {
       try {
-        const count = engine.externalWriteVersion?.() ?? last
+        const count = readVersion()
         if (count !== last) this.#written(anyTable)
         last = count
         isFailing = false

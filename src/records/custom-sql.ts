@@ -138,9 +138,9 @@ export function startHeartbeat(
     sql: prepared.statement.sql,
     values: prepared.bind(values),
   }))
-  if (engine.heartbeat !== undefined) {
+  if (engine.processes !== undefined) {
     const bound = statements.map(({ sql, values }) => ({ sql, values }))
-    return engine.heartbeat({ statements: bound, every, onRows, onError })
+    return engine.processes.heartbeat({ statements: bound, every, onRows, onError })
   }
   const beat = async (): Promise<void> => {
     const rows: (readonly Row[])[] = []

@@ -51,7 +51,12 @@ import {
   type HeartbeatOptions,
 } from './custom-sql.js'
 import { Repository } from './repository.js'
-import { pingAny, pingPrimary, PublishingEngine } from './statement-tracking.js'
+import {
+  pingAny,
+  pingPrimary,
+  publishStatements,
+  StatementPublisher,
+} from './statement-tracking.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, checkSchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
@@ -87,7 +92,8 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   problems.throwIfAny()
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
-  const engine = new PublishingEngine(opened)
+  const publisher = new StatementPublisher(opened.dialect)
+  const engine = publishStatements(opened, publisher)
   const readClock = frameworkQuery(`select ${opened.dialect.time.clock}`, { isFresh: true })
   const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
   const holder = {} as { database: Database }
@@ -100,7 +106,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   })
   const database = new Database({ engine, kysely, log, now, searchLimit, clock })
   holder.database = database
-  engine.belongsTo(database)
+  publisher.database = database
   for (const table of tables) database.tables.add(table)
   await clock.read()
   return database
@@ -149,7 +155,7 @@ export class Database implements Source {
     this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
     const hasTrigrams = this.context.dialect.can.trigramIndexes
     this.sizes = new TableSizes({ engine, tables, searchLimit, hasTrigrams })
-    this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
+    this.feed = new ChangeFeed({ channel: engine.processes?.channel, engine, log })
     this.readHandlers = new ReadHandlers(engine, this)
     this.#transactions = new Transactions(this.context, this.feed, log, this)
     this.pipelinedWrites = new PipelinedWrites(engine, this.#transactions)
@@ -162,7 +168,7 @@ export class Database implements Source {
 
   /** The driver: `node:sqlite`, `better-sqlite3`, `bun:sqlite` or `pg`. */
   get driverName(): string {
-    return this.context.engine.driver
+    return this.context.engine.status.driver
   }
 
   /** The query builder, for everything that repositories cannot do. Its queries belong to the open transaction. */
@@ -172,7 +178,7 @@ export class Database implements Source {
 
   /** The state of the connection pool; `undefined` on SQLite, which has no pool. */
   get pool(): PoolState | undefined {
-    return this.context.engine.pool?.()
+    return this.context.engine.status.pool()
   }
 
   /**
@@ -185,7 +191,7 @@ export class Database implements Source {
     const query = scope === 'reads' ? pingAny : pingPrimary
     const { engine } = this.context
     return promise(() => {
-      if (engine.isFileLost?.() === true) throw new EngineError('unavailable', fileLost)
+      if (engine.status.isFileLost()) throw new EngineError('unavailable', fileLost)
       return engine.run(query, [], 'first')
     }).catch(throwUnavailable)
   }
@@ -517,7 +523,8 @@ export class Database implements Source {
 
   announces(table: Table): MaybePromise<boolean> {
     const { engine } = this.context
-    if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
+    if (engine.processes?.channel === undefined || this.#transactions.current() !== undefined)
+      return false
     return attempt(() => this.feed.announces(table, engine), throwUnavailable)
   }
 

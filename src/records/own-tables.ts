@@ -33,9 +33,9 @@ export async function createOwnTable(
   const { engine } = database.context
   database.ownTables.add(name)
   if (await hasTable(database, name)) return true
-  if (engine.isReadOnly === true) return false
-  // Two processes that start together must not both create it. `changeSchema` runs one at a time.
-  await engine.changeSchema(async (runner) => {
+  if (engine.status.isReadOnly()) return false
+  // Two processes that start together must not both create it. `schema.change` runs one at a time.
+  await engine.schema.change(async (runner) => {
     await runner.run(frameworkScript(sql), [], 'nothing')
   })
   return true
@@ -47,7 +47,7 @@ export async function hasTable(
   name: string,
 ): Promise<boolean> {
   // If the primary is unavailable, a replica reports which tables exist.
-  const isFresh = engine.isReadOnly !== true
+  const isFresh = !engine.status.isReadOnly()
   const query = frameworkQuery(dialect.tables.named, { isFresh })
   return (await engine.run(query, [name], 'first')) !== undefined
 }
@@ -124,10 +124,10 @@ export async function emptyTables(database: OwnTables): Promise<void> {
     tableNames.add(name)
     for (const { join } of relations.values()) if (join !== undefined) tableNames.add(join.name)
   }
-  const catalogue = await engine.catalogue(engine)
+  const catalogue = await engine.schema.catalogue(engine)
   const existingTables = [...tableNames].filter((name) => {
     const table = catalogue.get(name)
     return table !== undefined && table.isForeign !== true
   })
-  await engine.changeSchema((runner) => dialect.tables.changes.empty(runner, existingTables))
+  await engine.schema.change((runner) => dialect.tables.changes.empty(runner, existingTables))
 }

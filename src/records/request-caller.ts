@@ -16,7 +16,7 @@ const callers = new WeakMap<object, RequestCaller>()
 
 /** The part of a database that this file needs. */
 interface EngineOwner {
-  readonly context: { readonly engine: Pick<Engine, 'followCallers'> }
+  readonly context: { readonly engine: Pick<Engine, 'requests'> }
 }
 
 /**
@@ -29,8 +29,9 @@ export function followCallers(
   current: () => HttpRequest | undefined,
   otherProcesses?: OtherProcesses,
 ): boolean {
-  if (engine.followCallers === undefined) return false
-  engine.followCallers(() => {
+  const { requests } = engine
+  if (requests.followCallers === undefined) return false
+  requests.followCallers(() => {
     if (isTracking()) return freshReader
     const request = current()
     return request === undefined ? undefined : requestCaller(request)
@@ -42,7 +43,7 @@ export function followCallers(
 const freshReader: EngineCaller = { isFresh: true, hasWritten: false, names: [], ownNames: [] }
 
 export function hasReplicas({ context: { engine } }: EngineOwner): boolean {
-  return engine.followCallers !== undefined
+  return engine.requests.followCallers !== undefined
 }
 
 /** From now on the request reads from the primary (`now`), or also from replicas (`soon`). */
@@ -51,7 +52,7 @@ export function readAsOf(
   request: HttpRequest | undefined,
   { context: { engine } }: EngineOwner,
 ): void {
-  if (request === undefined || engine.followCallers === undefined) return
+  if (request === undefined || engine.requests.followCallers === undefined) return
   requestCaller(request).isFresh = freshness === 'now'
 }
 

@@ -1,22 +1,18 @@
 /** Publishes the statements of a database as messages of `filigree:statement`, without their values. */
 import type {
   Statement,
-  BeginOptions,
   Results,
-  ClientWriting,
   Engine,
   Runner,
   TransactionRunner,
   Values,
   ResultKind,
-  OrderedRunner,
 } from '../engines/contract/engine.js'
 import { anyTable, frameworkQuery } from '../engines/contract/statement.js'
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
-import { EngineLayer } from '../engines/engine-layer.js'
-import { clientWritesOf } from '../engines/client-writes.js'
+import { createLayer } from '../engines/engine-layer.js'
 import { areReadsTracked, trackRead } from './tracked-reads.js'
 
 /** A statement of the database. */
@@ -47,8 +43,8 @@ interface PublishedStatement {
   readonly tables: readonly string[]
 }
 
-class StatementPublisher {
-  /** Set once the database exists. */
+export class StatementPublisher {
+  /** The database of the published statements, once it exists. */
   database: object | undefined = undefined
   readonly #system: string
 
@@ -82,7 +78,7 @@ class StatementPublisher {
   }
 }
 
-class PublishingRunner<R extends Runner> implements Runner {
+class PublishedRunner<R extends Runner> implements Runner {
   protected readonly inner: R
   protected readonly publisher: StatementPublisher
 
@@ -100,10 +96,7 @@ class PublishingRunner<R extends Runner> implements Runner {
   }
 }
 
-class PublishingTransaction
-  extends PublishingRunner<TransactionRunner>
-  implements TransactionRunner
-{
+class PublishedTransaction extends PublishedRunner<TransactionRunner> implements TransactionRunner {
   commit(): Promise<void> {
     return this.publisher.step('commit', () => this.inner.commit())
   }
@@ -117,51 +110,28 @@ class PublishingTransaction
   }
 }
 
-class PublishingBatch extends PublishingRunner<OrderedRunner> implements OrderedRunner {
-  end(): void {
-    this.inner.end()
-  }
-}
-
-/** An engine that publishes its statements if there is a subscriber. */
-export class PublishingEngine extends EngineLayer {
-  readonly #publisher: StatementPublisher
-
-  constructor(inner: Engine) {
-    super(inner)
-    const publisher = new StatementPublisher(inner.dialect)
-    this.#publisher = publisher
-    const { clientReads, inOrder } = this
-    if (clientReads !== undefined)
-      this.clientReads = (reading) => new PublishingRunner(clientReads(reading), publisher)
-    if (inOrder !== undefined)
-      this.inOrder = async (writing) => {
-        const batch = await inOrder(writing)
-        return batch && new PublishingBatch(batch, publisher)
-      }
-  }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultKind: W,
-  ): MaybePromise<Results[W]> {
-    return this.#publisher.run(this.inner, statement, values, resultKind)
-  }
-
-  /** Sets the database of the published statements. */
-  belongsTo(database: object): void {
-    this.#publisher.database = database
-  }
-
-  override async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    const transaction = await this.#publisher.step('begin', () => this.inner.begin(options))
-    return new PublishingTransaction(transaction, this.#publisher)
-  }
-
-  clientWrites(writing: ClientWriting): Runner {
-    return new PublishingRunner(clientWritesOf(this.inner, writing), this.#publisher)
-  }
+/** Publishes the statements of an engine if there is a subscriber. */
+export function publishStatements(engine: Engine, publisher: StatementPublisher): Engine {
+  const { requests } = engine
+  const { reads, inOrder } = requests
+  return createLayer(engine, {
+    run: (statement, values, resultKind) => publisher.run(engine, statement, values, resultKind),
+    begin: async (options) => {
+      const transaction = await publisher.step('begin', () => engine.begin(options))
+      return new PublishedTransaction(transaction, publisher)
+    },
+    requests: {
+      ...requests,
+      reads: reads && ((reading) => new PublishedRunner(reads(reading), publisher)),
+      writes: (writing) => new PublishedRunner(requests.writes(writing), publisher),
+      inOrder:
+        inOrder &&
+        ((send, writing) =>
+          inOrder((runner) => {
+            send(new PublishedRunner(runner, publisher))
+          }, writing)),
+    },
+  })
 }
 
 /** The statement that tests whether the database responds. */

@@ -248,7 +248,7 @@ export function describeSharedReads(name: string, open: () => Promise<Engine>): 
       const calls = requests.map((each, n) => settle(database.recordsFor(Part, each).find(41 + n)))
       requests[1]?.abort()
       // An engine without fair shares for requests does not abort their statements.
-      const abortsStatements = internalsOf(database).context.engine.clientReads !== undefined
+      const abortsStatements = internalsOf(database).context.engine.requests.reads !== undefined
       if (abortsStatements) expect((await calls[1])?.error).toBeDefined()
       release()
       expect((await first)?.id).toBe(40)

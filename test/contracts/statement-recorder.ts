@@ -1,15 +1,9 @@
 /** Records the statements that an engine runs, and can hold them back until the test releases them. */
-import type {
-  ClientReading,
-  ClientWriting,
-  Engine,
-  Runner,
-  Statement,
-  ResultKind,
-} from '../../src/engines/contract/engine.js'
+import type { Engine, Runner, Statement, ResultKind } from '../../src/engines/contract/engine.js'
 export { openEngine } from '../../src/engines/engine-for-url.js'
 import { isWrite } from '../../src/engines/contract/statement.js'
-import { BatchingEngine } from '../../src/engines/postgres/batching/batching-engine.js'
+import { createLayer } from '../../src/engines/engine-layer.js'
+import { batchCalls } from '../../src/engines/postgres/batching/batch-calls.js'
 
 interface Gate {
   readonly isHeld: (sql: string) => boolean
@@ -25,20 +19,21 @@ export class StatementRecorder {
 
   /** @returns an engine that batches short reads, on top of one whose statements are recorded */
   around(engine: Engine): Engine {
-    return new BatchingEngine(
-      this.#watched(engine, {
-        begin: async (...parameters: Parameters<Engine['begin']>) =>
-          this.#watched(await this.#follow(engine.begin(...parameters)), {}),
-        ...(engine.clientReads !== undefined && {
-          clientReads: (reading: ClientReading) =>
-            this.#watched(engine.clientReads?.(reading) ?? engine, {}),
-        }),
-        ...(engine.clientWrites !== undefined && {
-          clientWrites: (writing: ClientWriting) =>
-            this.#watched(engine.clientWrites?.(writing) ?? engine, {}),
-        }),
-      }),
-    )
+    const { requests, batching } = engine
+    const { reads } = requests
+    const recorded = createLayer(engine, {
+      run: this.#watched(engine).run,
+      begin: async (options) => this.#watched(await this.#follow(engine.begin(options))),
+      requests: {
+        ...requests,
+        reads: reads && ((reading) => this.#watched(reads(reading))),
+        writes: (writing) => this.#watched(requests.writes(writing)),
+      },
+      batching: batching && {
+        parameterTypes: (statement) => this.#follow(batching.parameterTypes(statement)),
+      },
+    })
+    return batchCalls(recorded)
   }
 
   /** @returns the SQL of the statements that ran during the work */
@@ -77,19 +72,16 @@ export class StatementRecorder {
     } while (this.#running.size > 0)
   }
 
-  #watched<R extends Runner>(runner: R, overrides: object): R {
-    const replaced: object = {
-      run: (statement: Statement, values: readonly unknown[], resultKind: ResultKind) =>
-        this.#follow(
-          resultKind === 'rows' || resultKind === 'first'
-            ? this.#read(statement, async () => runner.run(statement, values, resultKind))
-            : runner.run(statement, values, resultKind),
-        ),
-      ...overrides,
-    }
+  #watched<R extends Runner>(runner: R): R {
+    const run = (statement: Statement, values: readonly unknown[], resultKind: ResultKind) =>
+      this.#follow(
+        resultKind === 'rows' || resultKind === 'first'
+          ? this.#read(statement, async () => runner.run(statement, values, resultKind))
+          : runner.run(statement, values, resultKind),
+      )
     return new Proxy(runner, {
       get: (target, name) => {
-        if (name in replaced) return Reflect.get(replaced, name) as unknown
+        if (name === 'run') return run
         const value: unknown = Reflect.get(target, name, target)
         return typeof value === 'function'
           ? (...parameters: unknown[]) => this.#follow(value.apply(target, parameters) as unknown)

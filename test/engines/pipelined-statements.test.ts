@@ -174,7 +174,7 @@ describe('pipelined statements on PostgreSQL', () => {
     const engine = engineOf(separate)
     let end: () => void = () => undefined
     const request = { onFinished: (ended: () => void) => (end = ended) }
-    const requestReads = engine.clientReads?.(request) as Runner
+    const requestReads = engine.requests.reads?.(request) as Runner
     const long = settleAll([requestReads.run(sleepRead, [1, 60], 'first')])
     const neighbours = Array.from({ length: 30 }, async (_, key) =>
       engine.run(sleepRead, [key, 0.002], 'first'),
@@ -196,7 +196,7 @@ describe('pipelined statements on PostgreSQL', () => {
     const separate = await connect(`${url}?connections=1`, { records: [Item] })
     const engine = engineOf(separate)
     let end: () => void = () => undefined
-    const requestReads = engine.clientReads?.({ onFinished: (ended) => (end = ended) }) as Runner
+    const requestReads = engine.requests.reads?.({ onFinished: (ended) => (end = ended) }) as Runner
     const sleep = frameworkQuery('select $1::int, pg_sleep($2)')
     const fail = frameworkQuery('select 1 / $1::int')
     const first = [

@@ -60,10 +60,10 @@ describe.each(drivers)('slow reads with %s', (driver) => {
   })
 
   it('do not block the event loop, and short reads run meanwhile', async () => {
-    const reads = engine.clientReads!(newRequest())
+    const reads = engine.requests.reads!(newRequest())
     const reading = reads.run(slowRead, ['item 1%'], 'first')
     expect(isThenable(reading)).toBe(true)
-    expect(engine.clientReads!(newRequest()).run(quickRead, [7], 'first')).toEqual(['Item 7'])
+    expect(engine.requests.reads!(newRequest()).run(quickRead, [7], 'first')).toEqual(['Item 7'])
     expect(await reading).toEqual([11111])
   })
 
@@ -73,12 +73,14 @@ describe.each(drivers)('slow reads with %s', (driver) => {
       [],
       'count',
     )
-    expect(await engine.clientReads!(newRequest()).run(slowRead, ['last'], 'rows')).toEqual([[1]])
+    expect(await engine.requests.reads!(newRequest()).run(slowRead, ['last'], 'rows')).toEqual([
+      [1],
+    ])
   })
 
   it('fail as unavailable after the timeout, and the next request works', async () => {
     const other = await open(100)
-    const reads = other.clientReads!(newRequest())
+    const reads = other.requests.reads!(newRequest())
     await expect(reads.run(endless, ['x'], 'first')).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'The reads of the request took longer than 100 ms.',
@@ -86,28 +88,35 @@ describe.each(drivers)('slow reads with %s', (driver) => {
     // The timeout applies to the request, so its next read does not start.
     await expect(reads.run(slowRead, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
     await other.close()
-    expect(await engine.clientReads!(newRequest()).run(slowRead, ['item 2'], 'first')).toEqual([1])
+    expect(await engine.requests.reads!(newRequest()).run(slowRead, ['item 2'], 'first')).toEqual([
+      1,
+    ])
   })
 
   it('are cancelled when the request ends', async () => {
     const request = newRequest()
-    const reading = engine.clientReads!(request).run(endless, ['x'], 'first')
+    const reading = engine.requests.reads!(request).run(endless, ['x'], 'first')
     request.finish()
     await expect(reading).rejects.toMatchObject({
       message: 'The request has ended, so its read was canceled.',
     })
-    expect(await engine.clientReads!(newRequest()).run(slowRead, ['item 3'], 'first')).toEqual([1])
+    expect(await engine.requests.reads!(newRequest()).run(slowRead, ['item 3'], 'first')).toEqual([
+      1,
+    ])
   })
 
   it('queue when there are more reads than threads', async () => {
     const reads = Array.from({ length: 12 }, async (_, index) =>
-      engine.clientReads!(newRequest()).run(slowRead, [`item ${index + 1}`], 'first'),
+      engine.requests.reads!(newRequest()).run(slowRead, [`item ${index + 1}`], 'first'),
     )
     expect(await Promise.all(reads)).toEqual(reads.map(() => [1]))
   })
 
   it('run the first statement of another request before the next one of the same request', async () => {
-    const [greedy, small] = [engine.clientReads!(newRequest()), engine.clientReads!(newRequest())]
+    const [greedy, small] = [
+      engine.requests.reads!(newRequest()),
+      engine.requests.reads!(newRequest()),
+    ]
     const ended: string[] = []
     const first = async (runner: Runner, name: string): Promise<void> => {
       await runner.run(slowRead, ['item 1%'], 'first')
@@ -122,26 +131,26 @@ describe.each(drivers)('slow reads with %s', (driver) => {
   it('of one client leave a thread to other clients', async () => {
     const requests = Array.from({ length: 10 }, () => newRequest('greedy'))
     const endlessReads = requests.map(async (request) =>
-      engine.clientReads!(request).run(endless, ['x'], 'first'),
+      engine.requests.reads!(request).run(endless, ['x'], 'first'),
     )
-    const small = engine.clientReads!(newRequest('small'))
+    const small = engine.requests.reads!(newRequest('small'))
     for (const number of [6, 7])
       expect(await small.run(slowRead, [`item ${number}`], 'first')).toEqual([1])
     for (const request of requests) request.finish()
     for (const one of endlessReads) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
     expect(
-      await engine.clientReads!(newRequest('greedy')).run(slowRead, ['item 8'], 'first'),
+      await engine.requests.reads!(newRequest('greedy')).run(slowRead, ['item 8'], 'first'),
     ).toEqual([1])
   })
 
   it('do not delay reads with a small row bound', async () => {
     const request = newRequest()
-    const reads = engine.clientReads!(request)
+    const reads = engine.requests.reads!(request)
     const endlessReads = Array.from({ length: 8 }, async () => reads.run(endless, ['x'], 'first'))
     const boundedRead = { ...slowRead, bound: 20_000 }
-    expect(await engine.clientReads!(newRequest()).run(boundedRead, ['item 5'], 'first')).toEqual([
-      1,
-    ])
+    expect(
+      await engine.requests.reads!(newRequest()).run(boundedRead, ['item 5'], 'first'),
+    ).toEqual([1])
     request.finish()
     for (const one of endlessReads) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
   })
@@ -149,7 +158,7 @@ describe.each(drivers)('slow reads with %s', (driver) => {
   it('report errors of the statement', async () => {
     const invalid = frameworkQuery(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
     await expect(
-      engine.clientReads!(newRequest()).run(invalid, ['A'], 'rows'),
+      engine.requests.reads!(newRequest()).run(invalid, ['A'], 'rows'),
     ).rejects.toMatchObject({
       name: 'EngineError',
       message: 'malformed JSON',
@@ -158,7 +167,7 @@ describe.each(drivers)('slow reads with %s', (driver) => {
 
   it('do not exist for in-memory databases, which other connections cannot see', async () => {
     const memory = await openSqlite({ file: ':memory:', driver })
-    expect(Reflect.get(memory, 'clientReads')).toBeUndefined()
+    expect(memory.requests.reads).toBeUndefined()
     await memory.close()
   })
 })

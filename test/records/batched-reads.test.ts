@@ -1,4 +1,4 @@
-/** Batching of concurrent short reads, on PostgreSQL and PGlite. Source: header of postgres/batching/batching-engine.ts. */
+/** Batching of concurrent short reads, on PostgreSQL and PGlite. Source: header of postgres/batching/batch-calls.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -260,7 +260,7 @@ describe('change messages', () => {
 })
 
 function spyOnMessages(database: Database): string[] {
-  const channel = engineOf(database).channel as EngineChannel
+  const channel = engineOf(database).processes?.channel as EngineChannel
   const send = channel.send.bind(channel)
   const sent: string[] = []
   channel.send = (runner, messages) => {

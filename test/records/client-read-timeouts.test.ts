@@ -181,7 +181,7 @@ describe('client reads on PostgreSQL', () => {
       records: [Item, Thing],
     })
     expect(await show(customDatabase)).toEqual([{ statement_timeout: '7s' }])
-    await engineOf(database).changeSchema(async (runner) => {
+    await engineOf(database).schema.change(async (runner) => {
       const { rows } = await runner.run(frameworkQuery('show statement_timeout'), [], 'all')
       expect(rows).toEqual([['0']])
     })

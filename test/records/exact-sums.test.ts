@@ -201,7 +201,7 @@ describe.each(await findDrivers())('slow reads in threads with %s', (driver) => 
         [],
         'nothing',
       )
-      const reads = engine.clientReads?.({ onFinished: () => undefined })
+      const reads = engine.requests.reads?.({ onFinished: () => undefined })
       const long = frameworkQuery(
         `select filigree_decimal(a), filigree_sum(b), filigree_mean(c), filigree_fold(a || 'Ä'), filigree_base64(c),
           filigree_double(id / 3e0), filigree_convert('text_decimal_30_4 item.id ' || id || '.25') from item order by b`,

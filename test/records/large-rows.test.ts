@@ -178,7 +178,7 @@ describe.each([
   it('end a read of the engine before all of them are in memory', async () => {
     const { engine } = internalsOf(app.get(Database)).context
     const request = { maxReadBytes: 2_000_000, onFinished: () => undefined }
-    const reads = engine.clientReads?.(request)
+    const reads = engine.requests.reads?.(request)
     // A database in memory has no other connections to read from.
     if (reads === undefined) {
       expect(engineName).toBe('SQLite in memory')

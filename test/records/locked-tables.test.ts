@@ -64,7 +64,7 @@ describe('a locked table', () => {
 
   it('still reports its size', async () => {
     const { engine } = internalsOf(database).context
-    const sizes = await whileLocked(async () => engine.tableSizes(['held_stone', 'held_leaf']))
+    const sizes = await whileLocked(async () => engine.schema.sizes(['held_stone', 'held_leaf']))
     // PostgreSQL counts rows once more if it learns of the insert after the analysis.
     expect([...sizes].map(([name, size]) => [name, size.rows >= 2])).toEqual([
       ['held_stone', true],

@@ -75,7 +75,7 @@ const optionsAt = (minute: number) => migrationOptions(folder, minute)
 /** The table's schema in the database, in a stable order. */
 const schemaOf = async (database: Database): Promise<unknown> => {
   const engine = engineOf(database)
-  const table = (await engine.catalogue(engine)).get('thing')
+  const table = (await engine.schema.catalogue(engine)).get('thing')
   if (table === undefined) return undefined
   const byName = (map: ReadonlyMap<string, unknown> | undefined): unknown =>
     Object.fromEntries([...(map ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -73,7 +73,7 @@ describe.each(engines)('migrations on %s', (engine) => {
   const states = async (database: Database): Promise<string[]> =>
     (await migrationStatus(database, options())).map(({ state }) => state)
   const tables = async (database: Database): Promise<string[]> => [
-    ...(await engineOf(database).catalogue(engineOf(database))).keys(),
+    ...(await engineOf(database).schema.catalogue(engineOf(database))).keys(),
   ]
   const list = (database: Database): Promise<object[]> =>
     database.records([...internalsOf(database).tables][0]!.type).list()
@@ -492,7 +492,7 @@ describe('migrations without a transaction', () => {
     expect(await migrateUp(database, { folder })).toHaveLength(2)
     const { engine } = internalsOf(database).context
     const indexes = async (): Promise<boolean> =>
-      (await engine.catalogue(engine)).get('thing')!.indexes.has('thing_name_later')
+      (await engine.schema.catalogue(engine)).get('thing')!.indexes.has('thing_name_later')
     expect(await indexes()).toBe(true)
     expect(await migrateDown(database, { folder })).toStrictEqual(['29991231000000_b'])
     expect(await indexes()).toBe(false)
@@ -524,7 +524,7 @@ describe('migrations without a transaction', () => {
     expect(error.message).toContain('Migration 29991231000000_b, statement 2 of 2: syntax error')
     expect(error.message).toContain('What came before the statement stays')
     const { engine } = internalsOf(database).context
-    expect((await engine.catalogue(engine)).has('half')).toBe(true)
+    expect((await engine.schema.catalogue(engine)).has('half')).toBe(true)
     await write('create table whole (id int);')
     expect(await migrateUp(database, { folder })).toHaveLength(1)
   })

@@ -171,7 +171,7 @@ describe('locks=row', () => {
     let release: () => void = () => undefined
     let onTaken: () => void = () => undefined
     const locked = new Promise<void>((resolve) => (onTaken = resolve))
-    const change = engineOf(database).changeSchema(() => {
+    const change = engineOf(database).schema.change(() => {
       onTaken()
       return new Promise<void>((resolve) => (release = resolve))
     })

@@ -114,11 +114,11 @@ async function runReadOnly<T>(
   if (isReadOnly) return work()
   const results: T[] = []
   const rollback = new Error('rolled back')
-  const { engine } = database.context
+  const { can } = database.context.dialect
   try {
     await database.transaction(async () => {
-      // Only servers know read-only transactions. A file was opened read-only.
-      if (engine.backup === undefined) await database.runner().run(readOnly, [], 'nothing')
+      // A database without read-only transactions is a file, which was opened read-only.
+      if (can.readOnlyTransactions) await database.runner().run(readOnly, [], 'nothing')
       results.push(await work())
       throw rollback
     })

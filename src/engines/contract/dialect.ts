@@ -162,6 +162,10 @@ export interface DialectAbilities {
   readonly trigramIndexes: boolean
   /** Several transactions can write at the same time, so that isolation levels differ. */
   readonly concurrentWrites: boolean
+  /** Schema changes can be committed one by one, because some cannot run in a transaction: `create index concurrently`. */
+  readonly changePiecemeal: boolean
+  /** A transaction can be limited to reads by `set transaction read only`. */
+  readonly readOnlyTransactions: boolean
   /** A comment may contain another comment. */
   readonly nestedComments: boolean
   /** It may stop to respond, because it is another process: waits for it need a limit. */

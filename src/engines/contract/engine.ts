@@ -6,14 +6,17 @@
  *   `Runner`. A layer between records and the driver is a `Runner` around another one. It reads the properties of statements
  *   and decides when they run (queues, batches) and where (a replica, a reader thread, a separate connection), or publishes
  *   them. Only the driver parses results.
- * - `engine-layer.ts` is the base class of these layers. From the outside: `PublishingEngine` (publishes statements),
- *   `ReplicatedEngine` (replicas), `BatchingEngine` (batches), and the engine itself.
+ * - A layer is a function that takes an engine and returns one with other calls (`engine-layer.ts`). From the outside:
+ *   `publishStatements`, `readFromReplicas`, `batchCalls`, and the engine itself.
+ * - An engine has ten members: `run`, `begin` and `close`, its `dialect`, and what belongs together in groups: `status`,
+ *   `schema`, `requests`, and the optional capabilities `batching`, `processes` and `backup`. The functions in a group need
+ *   no `this`, so that a layer can replace one of them.
  * - An engine lives in `engines/<name>/`: the `Engine` runs statements, and its `Dialect` contains all differences in SQL and
  *   values. No other code depends on an engine's name (test/repository/engines.test.ts).
  * - Results are synchronous if the driver is, so that such a database costs no promises.
  * - Every error of the driver becomes an `EngineError`. Repositories derive responses from its kind alone.
  * - A transaction uses one connection. An error of the kind `conflict` means that it runs again from its beginning.
- * - `changeSchema` changes the schema, in one process at a time. Nothing else takes that lock.
+ * - `schema.change` changes the schema, in one process at a time. Nothing else takes that lock.
  * - The suites of test/contracts apply to every engine. docs/maintainers/engines.md says how to add one.
  */
 import type { Isolation } from '../../core/transaction.js'
@@ -102,15 +105,6 @@ export interface ReplicaState {
   readonly waiting: number
 }
 
-/**
- * Runs statements in order without waiting for each result: each begins when the previous one has ended on the server.
- * Each statement is committed, or fails, separately.
- */
-export interface OrderedRunner extends Runner {
-  /** Ends the sequence. Statements that were added still run. Called once. */
-  end(): void
-}
-
 export interface ChannelHandlers {
   message(text: string): void
   /** The connection was lost for a while, so messages may be missing. Called after it is restored. */
@@ -158,82 +152,108 @@ export type {
 
 export interface SchemaChangeOptions {
   /**
-   * Commit all statements together. False commits each statement separately, if the engine `changesPiecemeal`. Default
-   * true.
+   * Commit all statements together. False commits each statement separately, if the database `can.changePiecemeal`.
+   * Default true.
    */
   atomic?: boolean
 }
 
-export interface Engine extends TransactionSource {
-  readonly dialect: Dialect
+/** What an engine is at the moment. */
+export interface EngineStatus {
   /** The driver's name, for the log. */
   readonly driver: string
-  /** Whether it accepts no writes, because it is a replica. Default false. */
-  readonly isReadOnly?: boolean
-  /**
-   * For engines that read from replicas: sets a function that returns the current caller, who must see its own writes.
-   */
-  followCallers?(current: CurrentCaller, otherProcesses?: OtherProcesses): void
-  begin(options?: BeginOptions): Promise<TransactionRunner>
-  /**
-   * A number that changes after another process has written. Undefined if processes notify each other of writes, or if
-   * only one process uses the database.
-   */
-  externalWriteVersion?(): number
-  /** Whether the database's file was deleted or replaced, so that writes would be lost. Undefined without a file. */
-  isFileLost?(): boolean
-  /** Opens a sequence of statements. Undefined if statements need no network round trip. */
-  inOrder?(writing?: ClientWriting): MaybePromise<OrderedRunner | undefined>
+  /** Whether it accepts no writes, because it is a replica, or because its primary was not reached yet. */
+  readonly isReadOnly: () => boolean
+  /** The state of its connections. Undefined without a connection pool. */
+  readonly pool: () => PoolState | undefined
+  /** Whether the database's file was deleted or replaced, so that writes would be lost. False without a file. */
+  readonly isFileLost: () => boolean
+}
+
+/** The tables of the database. */
+export interface EngineSchema {
   /**
    * Runs work that changes the schema. No other process changes it at the same time, references are checked at the end,
    * and work that waited too long for a table runs again from its beginning.
    *
    * @throws {DeclarationError} `SCHEMA_LOCKED` if other processes hold locks for too long
    */
-  changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T>
-  /** Whether some schema changes cannot run in a transaction, such as `create index concurrently`. */
-  readonly changesPiecemeal: boolean
+  readonly change: <T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: SchemaChangeOptions,
+  ) => Promise<T>
   /**
-   * Runs the reads of one client's request: with a share of the connections, with the engine's time limit, and only as
-   * long as the client waits. Undefined: they run like all other statements.
-   */
-  clientReads?(reading: ClientReading): Runner
-  /**
-   * Runs the writes of one client's request outside transactions. After the request's timeout, no more writes run (see
-   * `ClientWriting`). Undefined: writes that were sent are completed.
-   */
-  clientWrites?(writing: ClientWriting): Runner
-  /**
-   * Writes a consistent copy of the database to a new file while other connections write, and checks the copy.
-   * Undefined if another program makes backups: `dialect.backup`.
-   *
-   * @throws {Error} if the file exists or cannot be written, or the copy is invalid
-   */
-  backup?(file: string): void
-  /**
-   * Reads the tables of the database.
+   * Reads the tables.
    *
    * @param names the tables whose defaults, indexes and checks are needed; default: all. A locked table is awaited only
    * if it is named
    * @throws {DeclarationError} `SCHEMA_LOCKED` if a table was locked for too long
    */
-  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue>
+  readonly catalogue: (runner: Runner, names?: readonly string[]) => Promise<Catalogue>
   /** The approximate sizes by table, without reading all rows. */
-  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, TableSize>>
+  readonly sizes: (tables: readonly string[]) => MaybePromise<ReadonlyMap<string, TableSize>>
+}
+
+/** How the statements of clients' requests run outside transactions. */
+export interface RequestStatements {
+  /**
+   * Runs the reads of one request: with a share of the connections, with the engine's time limit, and only as long as
+   * the client waits. Undefined: they run like all other statements.
+   */
+  readonly reads?: ((reading: ClientReading) => Runner) | undefined
+  /** Runs the writes of one request. After its timeout no more writes run (see `ClientWriting`). */
+  readonly writes: (writing: ClientWriting) => Runner
+  /**
+   * Calls `send` with a runner. The statements that `send` passes to it before it returns run in order without waiting
+   * for each result: each begins when the previous one has ended on the server, and is committed, or fails, separately.
+   * Undefined if statements need no network round trip.
+   */
+  readonly inOrder?:
+    ((send: (runner: Runner) => void, writing?: ClientWriting) => MaybePromise<void>) | undefined
+  /**
+   * Sets a function that returns the current caller, who must see its own writes. Undefined if the engine reads from no
+   * replicas.
+   */
+  readonly followCallers?:
+    ((current: CurrentCaller, otherProcesses?: OtherProcesses) => void) | undefined
+}
+
+/** Lets the calls of a statement be combined to one statement. */
+export interface CallBatching {
   /**
    * The SQL types of a statement's placeholders, available after it has run. It reads no table, so that no lock can
-   * delay it. Undefined: calls of the statement are not batched.
+   * delay it.
    */
-  parameterTypes?(statement: Statement): Promise<readonly string[]>
-  /** Sends messages between the processes that use the database. Undefined if the database cannot. */
+  readonly parameterTypes: (statement: Statement) => Promise<readonly string[]>
+}
+
+/** What several processes that use the database need of it. */
+export interface DatabaseProcesses {
+  /** Repeats statements on a thread with a separate connection. */
+  readonly heartbeat: (options: HeartbeatOptions) => Heartbeat
+  /** Sends messages between the processes. Undefined if the database cannot. */
   readonly channel?: EngineChannel | undefined
+  /** A number that changes after another process has written. Undefined if processes notify each other of writes. */
+  readonly externalWriteVersion?: (() => number) | undefined
+}
+
+export interface Engine extends TransactionSource {
+  readonly dialect: Dialect
+  readonly status: EngineStatus
+  begin(options?: BeginOptions): Promise<TransactionRunner>
+  readonly schema: EngineSchema
+  readonly requests: RequestStatements
+  /** Undefined: each call of a statement is sent by itself. */
+  readonly batching?: CallBatching | undefined
+  /** Undefined if no other process can use the database. */
+  readonly processes?: DatabaseProcesses | undefined
   /**
-   * Repeats statements on a thread with a separate connection. Undefined if only one process uses the database, so that
-   * this process can repeat them.
+   * Writes a consistent copy of the database to a new file while other connections write, and checks the copy.
+   * Undefined if another program makes backups: `dialect.product.backup`.
+   *
+   * @throws {Error} if the file exists or cannot be written, or the copy is invalid
    */
-  heartbeat?(options: HeartbeatOptions): Heartbeat
-  /** The state of its connections. Undefined without a connection pool. */
-  pool?(): PoolState
+  readonly backup?: ((file: string) => void) | undefined
   /** Closes all connections. No statement may follow. */
   close(): Promise<void>
 }

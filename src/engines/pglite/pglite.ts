@@ -9,7 +9,11 @@ import type {
   BeginOptions,
   Results,
   Engine,
+  CallBatching,
+  EngineSchema,
   EngineSource,
+  EngineStatus,
+  RequestStatements,
   Row,
   Runner,
   SchemaChangeOptions,
@@ -17,12 +21,10 @@ import type {
   TransactionRunner,
   Values,
   ResultKind,
-  ClientWriting,
 } from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { checkCallOptions } from '../../errors/unknown-options.js'
-import type { Catalogue } from '../contract/table-schema.js'
 import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { EngineError } from '../contract/engine-error.js'
@@ -30,7 +32,7 @@ import { frameworkScript } from '../contract/statement.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { convertPostgresError } from '../postgres/errors.js'
-import { BatchingEngine } from '../postgres/batching/batching-engine.js'
+import { batchCalls } from '../postgres/batching/batch-calls.js'
 import { PlaceholderTypes } from '../postgres/prepared-statements.js'
 import { readPostgresSizes } from '../postgres/planner.js'
 import { beginStatement } from '../postgres/transaction.js'
@@ -114,7 +116,7 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
         unlock()
         throw unreadableError(folder, cause)
       }
-      return new BatchingEngine(new PgliteEngine(database, busyTimeout, unlock))
+      return batchCalls(new PgliteEngine(database, busyTimeout, unlock))
     },
   }
 }
@@ -240,8 +242,35 @@ function convertError(error: unknown): unknown {
 
 class PgliteEngine implements Engine {
   readonly dialect = createPostgresDialect(true, false)
-  readonly driver = 'pglite'
-  readonly changesPiecemeal = true
+  readonly status: EngineStatus = {
+    driver: 'pglite',
+    isReadOnly: () => false,
+    pool: () => undefined,
+    isFileLost: () => false,
+  }
+  readonly schema: EngineSchema = {
+    change: (work, options) => this.#changeSchema(work, options),
+    catalogue: readPostgresCatalogue,
+    sizes: (tables) => readPostgresSizes(this, tables),
+  }
+  readonly requests: RequestStatements = {
+    writes: (writing) =>
+      new ClientWrites(writing, this.#runner, (work, _writes, isOver) =>
+        this.#runAlone(async () => {
+          if (isOver?.() === true) throw requestTimeoutError()
+          return work()
+        }),
+      ),
+  }
+  readonly batching: CallBatching = {
+    parameterTypes: async ({ sql }) => {
+      const { queryParams } = await this.#runAlone(() => this.#database.describeQuery(sql))
+      const numbers = queryParams.map(({ dataTypeID }) => dataTypeID)
+      return this.#types.toNames(numbers, (statement, values) =>
+        this.run(statement, values, 'rows'),
+      )
+    },
+  }
   readonly #database: PgliteDatabase
   readonly #runner: PgliteRunner
   readonly #lock: WriterLock
@@ -263,15 +292,6 @@ class PgliteEngine implements Engine {
     return this.#runAlone(() => this.#runner.run(statement, values, resultKind))
   }
 
-  clientWrites(writing: ClientWriting): Runner {
-    return new ClientWrites(writing, this.#runner, (work, _writes, isOver) =>
-      this.#runAlone(async () => {
-        if (isOver?.() === true) throw requestTimeoutError()
-        return work()
-      }),
-    )
-  }
-
   async begin({
     isolation,
     waitTimeout: busyTimeout,
@@ -289,7 +309,7 @@ class PgliteEngine implements Engine {
     }
   }
 
-  async changeSchema<T>(
+  async #changeSchema<T>(
     work: (runner: Runner) => Promise<T>,
     { atomic = true }: SchemaChangeOptions = {},
   ): Promise<T> {
@@ -303,20 +323,6 @@ class PgliteEngine implements Engine {
       await transaction.rollback()
       throw error
     }
-  }
-
-  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
-    return readPostgresCatalogue(runner, names)
-  }
-
-  tableSizes(tables: readonly string[]): ReturnType<Engine['tableSizes']> {
-    return readPostgresSizes(this, tables)
-  }
-
-  async parameterTypes({ sql }: Statement): Promise<readonly string[]> {
-    const { queryParams } = await this.#runAlone(() => this.#database.describeQuery(sql))
-    const numbers = queryParams.map(({ dataTypeID }) => dataTypeID)
-    return this.#types.toNames(numbers, (statement, values) => this.run(statement, values, 'rows'))
   }
 
   async close(): Promise<void> {

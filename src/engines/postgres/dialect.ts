@@ -119,6 +119,8 @@ export function createPostgresDialect(
       nullOrderInIndexes: true,
       trigramIndexes: hasTrigrams,
       concurrentWrites: true,
+      changePiecemeal: true,
+      readOnlyTransactions: true,
       nestedComments: true,
       outages: true,
     },

@@ -9,22 +9,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type {
   ClientReading,
   BeginOptions,
+  CallBatching,
+  DatabaseProcesses,
   Results,
   ClientWriting,
   Engine,
   EngineChannel,
-  PoolState,
+  EngineSchema,
+  EngineStatus,
+  RequestStatements,
   Statement,
   Runner,
-  SchemaChangeOptions,
   TransactionRunner,
   Values,
   ResultKind,
-  OrderedRunner,
-  TableSize,
 } from '../contract/engine.js'
 import { requestTimeoutError } from '../client-writes.js'
-import type { Catalogue } from '../contract/table-schema.js'
 import type { Dialect } from '../contract/dialect.js'
 import { frameworkQuery, isBrief } from '../contract/statement.js'
 import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
@@ -36,7 +36,7 @@ import { postgresCopy } from './bulk-insert.js'
 import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { isLockTimeout, convertPostgresError } from './errors.js'
-import { BatchingEngine } from './batching/batching-engine.js'
+import { batchCalls } from './batching/batch-calls.js'
 import {
   unreachableError,
   type PostgresOptions,
@@ -47,7 +47,6 @@ import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
 import { startPostgresHeartbeat } from './session.js'
 import { ReadSlots } from './read-slots.js'
 import { QuickReads, SharedReads } from './shared-reads.js'
@@ -100,7 +99,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       ),
       channel: await openChannel(driver, pool, settled, traits),
     })
-    return new BatchingEngine(engine)
+    return batchCalls(engine)
   }
   try {
     return await withTimeout(open, options)
@@ -193,10 +192,45 @@ interface EngineParts {
 
 class PostgresEngine implements Engine, CallOwner {
   readonly dialect: Dialect
-  readonly driver = 'pg'
-  readonly isReadOnly: boolean
-  readonly channel: EngineChannel | undefined
-  readonly changesPiecemeal = true
+  readonly status: EngineStatus
+  readonly processes: DatabaseProcesses
+  readonly schema: EngineSchema = {
+    change: (work, { atomic = true } = {}) => {
+      const { driver, options } = this.#parts
+      return changePostgresSchema(driver, options, work, atomic)
+    },
+    catalogue: async (runner, names) => {
+      try {
+        return await readPostgresCatalogue(runner, names)
+      } catch (error) {
+        throw isLockTimeout(error)
+          ? await lockedTablesError(this.#catalogueReads(), error, names)
+          : error
+      }
+    },
+    sizes: (tables) => readPostgresSizes(this.#catalogueReads(), tables),
+  }
+  readonly requests: RequestStatements = {
+    reads: (reading) => new ClientReads(reading, this.#readParts),
+    writes: (writing) => new CancellableWrites(writing, this.#writeParts),
+    inOrder: async (send, writing) => {
+      const { pool } = this.#parts
+      const connection = pool.take() ?? (await pool.acquire().catch(throwConverted))
+      releaseIfTimedOut(pool, connection, writing)
+      const statements = new OrderedStatements(pool, connection, writing)
+      try {
+        send(statements)
+      } finally {
+        statements.end()
+      }
+    },
+  }
+  readonly batching: CallBatching = {
+    parameterTypes: ({ sql }) =>
+      this.#parts.names.types.typesOf(sql, async (statement, values) =>
+        this.#catalogueReads().run(statement, values, 'rows'),
+      ),
+  }
   readonly #parts: EngineParts
   /** Short reads. Slow ones move to a connection of their own. */
   readonly #briefReads: SharedReads
@@ -206,9 +240,17 @@ class PostgresEngine implements Engine, CallOwner {
   constructor(parts: EngineParts) {
     this.#parts = parts
     this.dialect = parts.dialect
-    this.isReadOnly = parts.traits.isReadOnly
-    this.channel = parts.channel
-    const { pool, names } = parts
+    const { pool, names, options, channel } = parts
+    this.status = {
+      driver: 'pg',
+      isReadOnly: () => parts.traits.isReadOnly,
+      pool: () => pool.state,
+      isFileLost: () => false,
+    }
+    this.processes = {
+      heartbeat: (heartbeatOptions) => startPostgresHeartbeat(options, heartbeatOptions),
+      channel,
+    }
     const slowReads = new SlowReadDetector(pool)
     this.#briefReads = new SharedReads(pool, slowReads)
     const slots = new ReadSlots(
@@ -225,14 +267,6 @@ class PostgresEngine implements Engine, CallOwner {
       quickReads,
     }
     this.#writeParts = { engine: this, pool, fail: this.#fail }
-  }
-
-  clientReads(reading: ClientReading): Runner {
-    return new ClientReads(reading, this.#readParts)
-  }
-
-  clientWrites(writing: ClientWriting): Runner {
-    return new CancellableWrites(writing, this.#writeParts)
   }
 
   run<W extends ResultKind>(
@@ -275,7 +309,9 @@ class PostgresEngine implements Engine, CallOwner {
 
   async begin({ isolation, waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     // Replicas do not accept `serializable`, and transactions that only read cause no conflicts.
-    const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
+    const begin = beginStatement(
+      this.#parts.traits.isReadOnly && isolation ? 'repeatable read' : isolation,
+    )
     const { pool, options } = this.#parts
     const connection = await pool.acquire(waitTimeout).catch(throwConverted)
     releaseIfTimedOut(pool, connection, writing)
@@ -283,46 +319,8 @@ class PostgresEngine implements Engine, CallOwner {
     return transaction.begin(begin + (options.transactionLimits ?? ''))
   }
 
-  async inOrder(writing?: ClientWriting): Promise<OrderedRunner> {
-    const { pool } = this.#parts
-    const connection = pool.take() ?? (await pool.acquire().catch(throwConverted))
-    releaseIfTimedOut(pool, connection, writing)
-    return new OrderedStatements(pool, connection, writing)
-  }
-
-  changeSchema<T>(
-    work: (runner: Runner) => Promise<T>,
-    { atomic = true }: SchemaChangeOptions = {},
-  ): Promise<T> {
-    const { driver, options } = this.#parts
-    return changePostgresSchema(driver, options, work, atomic)
-  }
-
-  async catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
-    try {
-      return await readPostgresCatalogue(runner, names)
-    } catch (error) {
-      const reader = this.clientReads(new Deadline(catalogueTime))
-      throw isLockTimeout(error) ? await lockedTablesError(reader, error, names) : error
-    }
-  }
-
-  tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, TableSize>> {
-    return readPostgresSizes(this.clientReads(new Deadline(catalogueTime)), tables)
-  }
-
-  parameterTypes({ sql }: Statement): Promise<readonly string[]> {
-    return this.#parts.names.types.typesOf(sql, async (statement, values) =>
-      this.clientReads(new Deadline(catalogueTime)).run(statement, values, 'rows'),
-    )
-  }
-
-  heartbeat(options: HeartbeatOptions): Heartbeat {
-    return startPostgresHeartbeat(this.#parts.options, options)
-  }
-
-  pool(): PoolState {
-    return this.#parts.pool.state
+  #catalogueReads(): Runner {
+    return new ClientReads(new Deadline(catalogueTime), this.#readParts)
   }
 
   close(): Promise<void> {

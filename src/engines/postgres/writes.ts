@@ -10,7 +10,6 @@ import type {
   Statement,
   Values,
   ResultKind,
-  OrderedRunner,
   Runner,
   ClientWriting,
   PendingWrite,
@@ -27,7 +26,7 @@ import { isWrite } from '../contract/statement.js'
  * Runs statements in order on a connection of their own, sent without waiting. Source: PostgreSQL, Extended Query,
  * Pipelining.
  */
-export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite {
+export class OrderedStatements implements Runner, CallOwner, PendingWrite {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   readonly #writing: ClientWriting | undefined
@@ -59,6 +58,7 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
     return result
   }
 
+  /** Releases the connection when the last statement has ended. */
   end(): void {
     const connection = this.#connection
     if (connection.calls.size === 0) this.#release(connection)

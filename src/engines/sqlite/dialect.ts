@@ -63,6 +63,8 @@ export const sqliteDialect: Dialect = {
     nullOrderInIndexes: false,
     trigramIndexes: false,
     concurrentWrites: false,
+    changePiecemeal: false,
+    readOnlyTransactions: false,
     nestedComments: false,
     outages: false,
   },

@@ -5,25 +5,26 @@
  */
 import type {
   BeginOptions,
+  DatabaseProcesses,
   Results,
-  ClientReading,
   ClientWriting,
   Engine,
+  EngineSchema,
+  EngineStatus,
+  RequestStatements,
   Row,
   Runner,
   Statement,
   TransactionRunner,
   Values,
   ResultKind,
-  TableSize,
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
-import type { Catalogue } from '../contract/table-schema.js'
 import type { Dialect } from '../contract/dialect.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
-import { ClientWrites, requestTimeoutError } from '../client-writes.js'
+import { ClientWrites, requestTimeoutError, type Schedule } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './drivers.js'
@@ -42,7 +43,6 @@ import { createSqliteDialect } from './dialect.js'
 import { writesExactDoubles } from './json.js'
 import { isBusy } from './errors.js'
 import { ExternalWrites, FileWatch, createPrivateFile } from './database-file.js'
-import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
 import { readSqliteSizes } from './table-sizes.js'
 
 /** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
@@ -58,16 +58,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
 
 class SqliteEngine implements Engine {
   readonly dialect: Dialect
-  readonly driver: string
-  readonly changesPiecemeal = false
+  readonly status: EngineStatus
+  readonly schema: EngineSchema
+  readonly requests: RequestStatements
   /** Absent for databases in memory, which other connections cannot see. */
-  readonly clientReads?: (reading: ClientReading) => Runner
-  /** Absent for databases in memory. */
-  readonly heartbeat?: (options: HeartbeatOptions) => Heartbeat
-  /** Absent for databases in memory. */
-  readonly externalWriteVersion?: () => number
-  /** Absent for databases in memory. */
-  readonly isFileLost?: () => boolean
+  readonly processes?: DatabaseProcesses
   #externalWrites: ExternalWrites | undefined
   readonly #open: (openTimeout?: number) => Connection
   readonly #openCopy: (file: string) => Connection
@@ -90,33 +85,47 @@ class SqliteEngine implements Engine {
     this.#open = (openTimeout) => new Connection(driver, options, openTimeout)
     this.#openCopy = (file) => new Connection(driver, { file, readOnly: true })
     this.#main = this.#open()
-    this.driver = driver.name
     this.dialect = createSqliteDialect({
       keepsSubqueryJson: keepsSubqueryJson(this.#main),
       writesExactDoubles: writesExactDoubles(this.#main),
     })
     this.#shared = options.file === ':memory:'
+    const fileWatch = this.#shared ? undefined : new FileWatch(options.file)
+    this.status = {
+      driver: driver.name,
+      isReadOnly: () => false,
+      pool: () => undefined,
+      isFileLost: () => fileWatch?.isLost() === true,
+    }
+    this.schema = {
+      change: (work) => this.#changeSchema(work),
+      catalogue: (runner) => readSqliteCatalogue(runner),
+      sizes: (tables) => readSqliteSizes(this, tables),
+    }
     this.#urlTimeout = options.busyTimeout
     this.#lockTimeout = options.busyTimeout ?? 5000
     this.#writeQueue = new WriterLock(this.#lockTimeout)
+    const schedule: Schedule = (work, isWriting, isOver) => this.#run(isWriting, work, isOver)
+    const writes = (writing: ClientWriting): Runner =>
+      new ClientWrites(writing, this.#main, schedule)
+    this.requests = { writes }
     if (this.#shared) return
     const { file, readTime = 30_000 } = options
-    const readers = new ReaderThreads({ driver: driver.name, file, timeout: this.#lockTimeout })
+    const sharedFile = { driver: driver.name, file, timeout: this.#lockTimeout }
+    const readers = new ReaderThreads(sharedFile)
     const readCosts = new ReadCostEstimator(this.#main)
     const parts = { engine: { run: this.#runOnMain }, readCosts, readers, readTime }
     this.#readers = readers
     this.#readCosts = readCosts
-    this.clientReads = (reading) => new SqliteClientReads(reading, parts)
-    const heartbeatFile = { driver: driver.name, file, timeout: this.#lockTimeout }
-    this.heartbeat = (heartbeatOptions) => startSqliteHeartbeat(heartbeatFile, heartbeatOptions)
-    const fileWatch = new FileWatch(file)
-    this.isFileLost = () => fileWatch.isLost()
-    this.externalWriteVersion = () =>
-      (this.#externalWrites ??= new ExternalWrites(this.#main)).count()
+    this.requests = { reads: (reading) => new SqliteClientReads(reading, parts), writes }
+    this.processes = {
+      heartbeat: (heartbeatOptions) => startSqliteHeartbeat(sharedFile, heartbeatOptions),
+      externalWriteVersion: () => (this.#externalWrites ??= new ExternalWrites(this.#main)).count(),
+    }
   }
 
   /** Uses `VACUUM INTO`, which does not block writers. */
-  backup(file: string): void {
+  readonly backup = (file: string): void => {
     // SQLite writes into the empty file and keeps its mode.
     createPrivateFile(file)
     this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
@@ -170,14 +179,6 @@ class SqliteEngine implements Engine {
   ): MaybePromise<Results[W]> =>
     this.#run(isWrite(statement), () => this.#main.run(statement, values, resultKind))
 
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return readSqliteCatalogue(runner)
-  }
-
-  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, TableSize>> {
-    return readSqliteSizes(this, tables)
-  }
-
   /** SQLite has one writer at a time, so every transaction is serializable. */
   async begin({ waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     const transaction = await this.#begin(false, this.#urlTimeout ?? waitTimeout)
@@ -186,14 +187,7 @@ class SqliteEngine implements Engine {
     throw requestTimeoutError()
   }
 
-  clientWrites(writing: ClientWriting): Runner {
-    const main = this.#main
-    return new ClientWrites(writing, main, (work, writes, isOver) =>
-      this.#run(writes, work, isOver),
-    )
-  }
-
-  async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+  async #changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
     const transaction = await this.#begin(true)
     try {
       const runner = new DroppedParts(transaction)

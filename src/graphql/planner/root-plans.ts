@@ -18,7 +18,7 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
-  type MutationBatch,
+  type RunInBatch,
   type RootPlan,
   type Unplannable,
 } from '../planner-contract.js'
@@ -259,11 +259,11 @@ export class PlannedMutation implements BatchablePlan {
     return after(written, toResult)
   }
 
-  openBatch(context: unknown): MaybePromise<MutationBatch | undefined> {
+  sendBatch(context: unknown, fill: (run: RunInBatch) => void): MaybePromise<void> {
     const { kind, preparation, services } = this.#parts
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
-    return services.database().pipelinedWrites.open(writingOf(callerOf(context)))
+    return services.database().pipelinedWrites.send(fill, writingOf(callerOf(context)))
   }
 
   prepare(context: unknown, variables: VariableValues): (() => MaybePromise<string>) | undefined {

@@ -87,7 +87,7 @@ export class ResponseStore {
     const { database } = this.#state
     if (database === undefined) return
     // A replica reports no changes, so nothing is cached there.
-    this.#isReplica = database.context.engine.isReadOnly === true
+    this.#isReplica = database.context.engine.status.isReadOnly()
     if (this.#isReplica) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
     this.#stopCallbacks.push(

@@ -70,7 +70,7 @@ export class TableSizes implements CostBasis {
       name,
       ...[...relations.values()].flatMap(({ join }) => (join === undefined ? [] : [join.name])),
     ])
-    return after(this.#engine.tableSizes([...new Set(names)]), (sizes) => {
+    return after(this.#engine.schema.sizes([...new Set(names)]), (sizes) => {
       if (names.some((name) => hasChanged(this.#sizes.get(name), sizes.get(name)))) this.version++
       this.#sizes = sizes
       return undefined

@@ -191,7 +191,9 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const snapshot = await readBase(folder, dialect)
   const base =
     snapshot ??
-    (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
+    (isConnected
+      ? await database.context.engine.schema.catalogue(database.context.engine)
+      : undefined)
   if (base === undefined) throw withoutSnapshot(dialect)
   const isExact = snapshot !== undefined && dialect.tables.replay === undefined
   const differences = findDifferences(schemas, base, dialect, { isExact })
@@ -209,7 +211,7 @@ async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Pr
   const step = steps.find(({ dialect }) => dialect.name === database.engineName)
   if (step === undefined) return false
   const { schemas, dialect, differences } = step
-  const actual = await engine.catalogue(engine)
+  const actual = await engine.schema.catalogue(engine)
   const open = findDifferences(schemas, actual, dialect, { isExact: true }).map(
     (one) => one.message,
   )
@@ -254,7 +256,7 @@ function repairManualChanges(
 async function markAsApplied({ database, folder, now }: Making): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
-  return database.context.engine.changeSchema(async (transaction) => {
+  return database.context.engine.schema.change(async (transaction) => {
     const applied = await readApplied(transaction)
     const fresh = files.filter(({ name }) => !applied.has(name))
     for (const file of fresh) await recordMigration(database, transaction, file, now)

@@ -21,7 +21,7 @@ async function replayMigrations(
 ): Promise<Catalogue> {
   const engine = await openEngine(replay.url, { log: silentLog })
   try {
-    await engine.changeSchema(async (runner) => {
+    await engine.schema.change(async (runner) => {
       for (const { name, up } of files) {
         try {
           await runner.run(frameworkScript(up), [], 'nothing')
@@ -30,7 +30,7 @@ async function replayMigrations(
         }
       }
     })
-    return await engine.catalogue(engine)
+    return await engine.schema.catalogue(engine)
   } finally {
     await engine.close()
   }

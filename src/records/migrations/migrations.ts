@@ -111,7 +111,7 @@ export async function migrateUp(
   const ran: string[] = []
   for (const file of files) {
     let startedAt = 0
-    const isNew = await database.context.engine.changeSchema(
+    const isNew = await database.context.engine.schema.change(
       async (transaction) => {
         // Read under the lock: another process may have been faster.
         const applied = (await readApplied(transaction)).get(file.name)
@@ -152,7 +152,7 @@ export async function migrateDown(
     if (last === undefined) break
     const file = files.find(({ name }) => name === last)
     if (file === undefined || file.down === '') throw irreversible(last)
-    const isDone = await database.context.engine.changeSchema(
+    const isDone = await database.context.engine.schema.change(
       async (transaction) => {
         // Read under the lock: another process may have been faster.
         if (!(await readApplied(transaction)).has(last)) return false
@@ -215,8 +215,8 @@ async function run(
   { name, inTransaction }: MigrationFile,
   sql: string,
 ): Promise<void> {
-  const { dialect, engine } = database.context
-  if (!inTransaction && !engine.changesPiecemeal) {
+  const { dialect } = database.context
+  if (!inTransaction && !dialect.can.changePiecemeal) {
     const message = `Migration ${name} asks to run without a transaction, but on ${dialect.product.title} migrations always run in one.`
     throw migrationError('MIGRATION_FAILED', message, 'Remove its first line.')
   }

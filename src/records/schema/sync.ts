@@ -18,7 +18,7 @@ export async function readDifferences(
   const { engine, dialect } = context
   const schemas = toSchema(tables, dialect, context.now())
   const names = schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames])
-  return findDifferences(schemas, await engine.catalogue(runner, names), dialect)
+  return findDifferences(schemas, await engine.schema.catalogue(runner, names), dialect)
 }
 
 /**
@@ -32,7 +32,7 @@ export async function syncSchema(
   context: RecordsContext,
 ): Promise<Difference[]> {
   if ((await readDifferences(tables, context, context.engine)).every(isSettled)) return []
-  return context.engine.changeSchema(async (runner) => {
+  return context.engine.schema.change(async (runner) => {
     // The schema is read again, because another process may have changed it.
     const found = await readDifferences(tables, context, runner)
     const differences = found.filter((difference) => !isSettled(difference))

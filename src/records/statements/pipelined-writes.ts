@@ -1,12 +1,13 @@
 /** Several writes of a request that are sent without waiting for each response. */
-import type { ClientWriting, Engine, Runner, OrderedRunner } from '../../engines/contract/engine.js'
+import type { ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
 import type { Transactions } from './transactions.js'
 
-/**
- * Sends several writes without waiting for each response. The database runs them in order. Only for work that sends its
- * single statement synchronously: the statement becomes part of the open batch.
- */
+/** Runs work whose single statement, sent before it returns, becomes part of the sequence. */
+export type RunInSequence = <T>(work: () => T) => T
+
+/** Sends several writes without waiting for each response. The database runs them in order. */
 export class PipelinedWrites {
+  /** The runner of the work that runs in a sequence now. */
   runner: Runner | undefined = undefined
   readonly #engine: Engine
   readonly #transactions: Pick<Transactions, 'current' | 'needsTransaction'>
@@ -17,37 +18,27 @@ export class PipelinedWrites {
   }
 
   /**
+   * Opens a sequence, and sends it when `fill` returns. Does nothing in a transaction, and on engines that cannot run
+   * statements in order.
+   *
+   * @param fill adds the writes
    * @param request a client's request; nothing more is stored after its timeout
-   * @returns `undefined` in a transaction, and for engines that do not support batches
    */
-  async open(request?: ClientWriting): Promise<WritePipeline | undefined> {
-    if (this.#transactions.current() !== undefined) return undefined
-    if (this.#transactions.needsTransaction(request)) return undefined
-    const runner = await this.#engine.inOrder?.(request)
-    return runner && new WritePipeline(this, runner)
-  }
-}
-
-class WritePipeline {
-  readonly #owner: PipelinedWrites
-  readonly #runner: OrderedRunner
-
-  constructor(owner: PipelinedWrites, runner: OrderedRunner) {
-    this.#owner = owner
-    this.#runner = runner
+  async send(fill: (run: RunInSequence) => void, request?: ClientWriting): Promise<void> {
+    const { inOrder } = this.#engine.requests
+    if (inOrder === undefined || this.#transactions.current() !== undefined) return
+    if (this.#transactions.needsTransaction(request)) return
+    await inOrder((runner) => {
+      fill((work) => this.#runIn(runner, work))
+    }, request)
   }
 
-  /** Statements that the work sends synchronously become part of the batch. */
-  run<T>(work: () => T): T {
-    this.#owner.runner = this.#runner
+  #runIn<T>(runner: Runner, work: () => T): T {
+    this.runner = runner
     try {
       return work()
     } finally {
-      this.#owner.runner = undefined
+      this.runner = undefined
     }
-  }
-
-  end(): void {
-    this.#runner.end()
   }
 }

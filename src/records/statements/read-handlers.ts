@@ -5,7 +5,6 @@
  * request. If an unknown request changes something later while a handler runs, that handler is tracked again.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
-import { clientWritesOf } from '../../engines/client-writes.js'
 import type {
   Results,
   ClientWriting,
@@ -68,7 +67,7 @@ export class ReadHandlers implements Runner {
       return this.#engine.run(statement, values, resultForm)
     const { startingRequest } = this.#requests
     if (startingRequest !== undefined)
-      return clientWritesOf(this.#engine, startingRequest).run(statement, values, resultForm)
+      return this.#engine.requests.writes(startingRequest).run(statement, values, resultForm)
     this.changed()
     return this.#engine.run(statement, values, resultForm)
   }

@@ -131,7 +131,7 @@ export function sourceOf(
   if (cachedSource !== undefined) return cachedSource
   const source = new ClientSource(
     database,
-    engine.clientReads?.(request) ?? engine,
+    engine.requests.reads?.(request) ?? engine,
     request.maxReadBytes,
   )
   if (reads === undefined) request.reads = source

@@ -40,7 +40,7 @@ export class RowCounts<T extends object> {
     checkRowCountOptions(options)
     const { context } = this.#source
     const { name, deletedAt } = this.#table
-    const rows = (await context.engine.tableSizes([name])).get(name)?.rows ?? 0
+    const rows = (await context.engine.schema.sizes([name])).get(name)?.rows ?? 0
     const { selection, values } = selectRows(this.#table, context, options)
     // The first and the last rows of a sharded table belong to only one or two shards.
     if (rows <= 2 * sampleSize || this.#table.shard !== undefined) {

@@ -8,7 +8,7 @@ import type {
 } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { isThenable, promise } from '../../core/maybe-promise.js'
-import { clientWritesOf, requestTimeoutError } from '../../engines/client-writes.js'
+import { requestTimeoutError } from '../../engines/client-writes.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
@@ -102,7 +102,7 @@ export class Transactions implements ScopeHost {
 
   /** Runs the statements of a request outside transactions. */
   writesOf(request: ClientWriting): Runner {
-    const writes = clientWritesOf(this.#context.engine, request)
+    const writes = this.#context.engine.requests.writes(request)
     if (!this.needsTransaction(request)) return writes
     return new TransactionalWrites(writes, (write) =>
       this.runWrite((scope) => promise(() => write(scope.runner())), undefined, request),

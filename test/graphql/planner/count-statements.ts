@@ -3,38 +3,34 @@ import type { Engine, Runner, Statement } from '../../../src/engines/contract/en
 import type { Database } from '../../../src/index.js'
 import { engineOf } from '../../records/open-database.js'
 
-type Writable = Engine & { clientReads?: Engine['clientReads'] | undefined }
+type Replaceable = { -readonly [Name in 'run' | 'requests']: Engine[Name] }
 
 /** @returns the result of the work, and every statement that it ran outside transactions */
 export async function countStatements<T>(
   database: Database,
   work: () => Promise<T>,
 ): Promise<{ result: T; count: number; statements: Statement[] }> {
-  const engine: Writable = engineOf(database)
+  const engine: Replaceable = engineOf(database)
   const statements: Statement[] = []
-  const count = (runner: Runner): void => {
+  const counted = (runner: Runner): Runner => {
     const run = runner.run.bind(runner)
-    runner.run = (statement, values, returns) => {
-      if (returns === 'rows' || returns === 'first') statements.push(statement)
-      return run(statement, values, returns)
+    return {
+      run: (statement, values, returns) => {
+        if (returns === 'rows' || returns === 'first') statements.push(statement)
+        return run(statement, values, returns)
+      },
     }
   }
-  count(engine)
+  const { run, requests } = engine
+  const { reads } = requests
+  engine.run = counted({ run }).run
   // Reads of new requests use a separate runner.
-  const clientReads = engine.clientReads?.bind(engine)
-  if (clientReads !== undefined) {
-    engine.clientReads = (reading) => {
-      const runner = clientReads(reading)
-      count(runner)
-      return runner
-    }
-  }
+  engine.requests = { ...requests, reads: reads && ((reading) => counted(reads(reading))) }
   try {
     const result = await work()
     return { result, count: statements.length, statements }
   } finally {
-    // Deletes the instance's property, which hides the method of the class.
-    Reflect.deleteProperty(engine, 'run')
-    engine.clientReads = clientReads
+    engine.run = run
+    engine.requests = requests
   }
 }

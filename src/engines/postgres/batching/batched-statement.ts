@@ -30,8 +30,8 @@ export async function prepareBatch(
   write: WriteBatch,
 ): Promise<BatchedStatement | 'never' | 'unknown'> {
   try {
-    if (engine.parameterTypes === undefined) return 'never'
-    return write(statement, await engine.parameterTypes(statement)) ?? 'never'
+    if (engine.batching === undefined) return 'never'
+    return write(statement, await engine.batching.parameterTypes(statement)) ?? 'never'
   } catch (error) {
     return error instanceof EngineError && error.kind === 'unavailable' ? 'unknown' : 'never'
   }

@@ -7,11 +7,12 @@ import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
   Results,
   Engine,
+  RequestStatements,
   Row,
+  Runner,
   Statement,
   Values,
   ResultKind,
-  OrderedRunner,
 } from '../../contract/engine.js'
 import { isOutage } from '../errors.js'
 import { prepareBatch, writeOrderedUpdates, type BatchedStatement } from './batched-statement.js'
@@ -59,17 +60,15 @@ interface OrderedUpdates {
   ): MaybePromise<readonly Row[]>
 }
 
-export class OrderedBatch implements OrderedRunner {
+/** Collects the statements until it is sent. */
+export class OrderedBatch implements Runner {
   readonly #queues: OrderedUpdates
   readonly #caller: WriteCaller
-  readonly #open: () => Promise<OrderedRunner>
   readonly #steps: OrderedStatement[] = []
 
-  /** @param open opens a runner that sends the statements in order */
-  constructor(queues: OrderedUpdates, caller: WriteCaller, open: () => Promise<OrderedRunner>) {
+  constructor(queues: OrderedUpdates, caller: WriteCaller) {
     this.#queues = queues
     this.#caller = caller
-    this.#open = open
   }
 
   run<W extends ResultKind>(
@@ -83,28 +82,18 @@ export class OrderedBatch implements OrderedRunner {
     })
   }
 
-  end(): void {
-    void this.#send()
-  }
-
-  async #send(): Promise<void> {
+  /** @param inOrder runs the statements one by one */
+  async send(inOrder: NonNullable<RequestStatements['inOrder']>): Promise<void> {
     const steps = this.#steps
     if (steps.length === 0) return
     try {
       const rows = await this.#runTogether(steps)
       if (rows !== undefined && rows.length === steps.length)
         for (const [index, row] of rows.entries()) steps[index]?.resolve([row])
-      else this.#inOrder(steps, await this.#open())
+      else await inOrder((runner) => runAll(steps, runner), this.#caller.writing)
     } catch (error) {
       for (const { reject } of steps) reject(error)
     }
-  }
-
-  #inOrder(steps: readonly OrderedStatement[], runner: OrderedRunner): void {
-    for (const { statement, values, resultKind, resolve, reject } of steps) {
-      Promise.resolve(runner.run(statement, values, resultKind)).then(resolve, reject)
-    }
-    runner.end()
   }
 
   /** @returns the updated rows in the order of the steps; `undefined` or fewer rows if none was updated */
@@ -122,6 +111,12 @@ export class OrderedBatch implements OrderedRunner {
       if (isOutage(error)) throw error
       return undefined
     }
+  }
+}
+
+function runAll(steps: readonly OrderedStatement[], runner: Runner): void {
+  for (const { statement, values, resultKind, resolve, reject } of steps) {
+    Promise.resolve(runner.run(statement, values, resultKind)).then(resolve, reject)
   }
 }
 

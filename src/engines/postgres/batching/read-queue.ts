@@ -294,8 +294,9 @@ export class ReadQueue {
     if (first !== undefined && group.calls.every(({ caller }) => caller === first.caller))
       return first.caller.runner
     const mayEnd = group.calls.every(({ caller }) => caller.mayDisconnect)
-    if (!mayEnd || this.#engine.clientReads === undefined) return this.#engine
-    return this.#engine.clientReads({
+    const { reads } = this.#engine.requests
+    if (!mayEnd || reads === undefined) return this.#engine
+    return reads({
       onFinished: (end) => {
         group.end = end
       },

@@ -1,27 +1,14 @@
 /** Opens a primary with its replicas. Source: PostgreSQL, Hot Standby; System Administration Functions, Recovery. */
 
-import type { Catalogue } from '../../contract/table-schema.js'
 import type {
-  BeginOptions,
-  Results,
-  ClientReading,
-  ClientWriting,
+  DatabaseProcesses,
   Engine,
   EngineChannel,
-  PoolState,
-  Runner,
-  SchemaChangeOptions,
-  Statement,
-  TransactionRunner,
-  Values,
-  ResultKind,
   ChannelHandlers,
   ChannelListener,
-  TableSize,
 } from '../../contract/engine.js'
-import type { Dialect } from '../../contract/dialect.js'
 import { EngineError } from '../../contract/engine-error.js'
-import { clientWritesOf } from '../../client-writes.js'
+import { noPool } from '../../engine-layer.js'
 import type { Heartbeat, HeartbeatOptions } from '../../contract/heartbeat.js'
 import { loadDriver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
@@ -29,115 +16,98 @@ import { openPostgres } from '../postgres.js'
 import { startPostgresHeartbeat } from '../session.js'
 import { PositionProbe, Replica } from './replica.js'
 import { ReplicaSet } from './replica-set.js'
-import { ReplicatedEngine } from './replicated-engine.js'
+import { readFromReplicas } from './read-from-replicas.js'
 
 /** Milliseconds between two attempts to connect to the primary. */
 const retryDelay = 1000
 
-/**
- * A primary that was unreachable at the start, while a replica was not. The application starts read-only, and connects to
- * the primary when it is needed.
- */
-class UnreachablePrimary implements Engine {
-  readonly dialect: Dialect
-  readonly driver: string
-  readonly changesPiecemeal: boolean
-  readonly channel: EngineChannel
-  readonly heartbeat: NonNullable<Engine['heartbeat']>
-  readonly #open: () => Promise<Engine>
-  readonly #replica: Engine
-  #engine: Engine | undefined
+/** A primary that was unreachable at the start. It is opened when it is needed. */
+class UnreachablePrimary {
+  /** Undefined until it is open. */
+  engine: Engine | undefined
+  readonly #openPrimary: () => Promise<Engine>
   #opening: Promise<Engine> | undefined
   #triedAt = performance.now()
 
-  /**
-   * @param replica provides the dialect and the catalogue until the primary is open, and is closed with it
-   * @param heartbeat opens its own connection
-   */
-  constructor(
-    open: () => Promise<Engine>,
-    replica: Engine,
-    heartbeat: NonNullable<Engine['heartbeat']>,
-  ) {
-    this.#open = open
-    this.heartbeat = heartbeat
-    this.#replica = replica
-    this.dialect = replica.dialect
-    this.driver = replica.driver
-    this.changesPiecemeal = replica.changesPiecemeal
-    const channel = async (): Promise<EngineChannel | undefined> => (await this.#primary()).channel
-    this.channel = {
-      send: async (runner, messages) => (await channel())?.send(runner, messages),
-      topics: async (runner, exceptProcess) =>
-        (await (await channel())?.topics(runner, exceptProcess)) ?? new Set(),
-      listen: (handlers) => new DeferredListener(channel, handlers),
+  constructor(openPrimary: () => Promise<Engine>) {
+    this.#openPrimary = openPrimary
+  }
+
+  /** @throws {EngineError} `unavailable` if it does not respond, or was tried recently */
+  async open(): Promise<Engine> {
+    if (this.engine !== undefined) return this.engine
+    const isTooSoon = performance.now() - this.#triedAt < retryDelay
+    if (isTooSoon && this.#opening === undefined) throw unreachableError(undefined)
+    this.#triedAt = performance.now()
+    this.#opening ??= this.#openPrimary().finally(() => {
+      this.#opening = undefined
+    })
+    try {
+      return (this.engine = await this.#opening)
+    } catch (error) {
+      throw unreachableError(error)
     }
-  }
-
-  /** True until the primary is open, so that components create no tables. */
-  get isReadOnly(): boolean {
-    return this.#engine === undefined || this.#engine.isReadOnly === true
-  }
-
-  async run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultKind: W,
-  ): Promise<Results[W]> {
-    return (await this.#primary()).run(statement, values, resultKind)
-  }
-
-  clientReads(reading: ClientReading): Runner {
-    return this.#engine?.clientReads?.(reading) ?? this
-  }
-
-  clientWrites(writing: ClientWriting): Runner {
-    return this.#engine === undefined ? this : clientWritesOf(this.#engine, writing)
-  }
-
-  async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    return (await this.#primary()).begin(options)
-  }
-
-  async changeSchema<T>(
-    work: (runner: Runner) => Promise<T>,
-    options?: SchemaChangeOptions,
-  ): Promise<T> {
-    return (await this.#primary()).changeSchema(work, options)
-  }
-
-  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
-    if (this.#engine !== undefined) return this.#engine.catalogue(runner, names)
-    return this.#replica.catalogue(this.#replica, names)
-  }
-
-  async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, TableSize>> {
-    return (this.#engine ?? this.#replica).tableSizes(tables)
-  }
-
-  pool(): PoolState {
-    return this.#engine?.pool?.() ?? { maxConnections: 0, open: 0, idle: 0, waiting: 0 }
   }
 
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
-    await this.#engine?.close()
-    await this.#replica.close()
+    await this.engine?.close()
   }
+}
 
-  async #primary(): Promise<Engine> {
-    if (this.#engine !== undefined) return this.#engine
-    const isTooSoon = performance.now() - this.#triedAt < retryDelay
-    if (isTooSoon && this.#opening === undefined) throw unreachableError(undefined)
-    this.#triedAt = performance.now()
-    this.#opening ??= this.#open().finally(() => {
-      this.#opening = undefined
-    })
-    try {
-      return (this.#engine = await this.#opening)
-    } catch (error) {
-      throw unreachableError(error)
-    }
+/**
+ * An engine whose primary was unreachable at the start, while a replica was not. The application starts read-only.
+ *
+ * @param replica provides the dialect and the catalogue until the primary is open, and is closed with it
+ */
+function createReadOnlyEngine(
+  primary: UnreachablePrimary,
+  replica: Engine,
+  heartbeat: DatabaseProcesses['heartbeat'],
+): Engine {
+  const engine: Engine = {
+    dialect: replica.dialect,
+    status: {
+      driver: replica.status.driver,
+      // Until the primary is open, so that components create no tables.
+      isReadOnly: () => primary.engine?.status.isReadOnly() ?? true,
+      pool: () => primary.engine?.status.pool() ?? noPool,
+      isFileLost: () => false,
+    },
+    run: async (statement, values, resultKind) =>
+      (await primary.open()).run(statement, values, resultKind),
+    begin: async (options) => (await primary.open()).begin(options),
+    schema: {
+      change: async (work, options) => (await primary.open()).schema.change(work, options),
+      catalogue: (runner, names) =>
+        primary.engine?.schema.catalogue(runner, names) ?? replica.schema.catalogue(replica, names),
+      sizes: (tables) => (primary.engine ?? replica).schema.sizes(tables),
+    },
+    requests: {
+      reads: (reading) => primary.engine?.requests.reads?.(reading) ?? engine,
+      writes: (writing) =>
+        primary.engine?.requests.writes(writing) ?? {
+          run: async (statement, values, resultKind) =>
+            (await primary.open()).requests.writes(writing).run(statement, values, resultKind),
+        },
+    },
+    processes: { heartbeat, channel: deferredChannel(primary) },
+    close: async () => {
+      await primary.close()
+      await replica.close()
+    },
+  }
+  return engine
+}
+
+function deferredChannel(primary: UnreachablePrimary): EngineChannel {
+  const open = async (): Promise<EngineChannel | undefined> =>
+    (await primary.open()).processes?.channel
+  return {
+    send: async (runner, messages) => (await open())?.send(runner, messages),
+    topics: async (runner, exceptProcess) =>
+      (await (await open())?.topics(runner, exceptProcess)) ?? new Set(),
+    listen: (handlers) => new DeferredListener(open, handlers),
   }
 }
 
@@ -212,7 +182,7 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
     log,
   })
   await set.start()
-  return new ReplicatedEngine(engine, set)
+  return readFromReplicas(engine, set)
 }
 
 /** @throws {DeclarationError} the primary refuses the connection, or it does not respond and there is no replica */
@@ -228,14 +198,18 @@ async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<En
     )
     const heartbeat = (options: HeartbeatOptions): Heartbeat =>
       startPostgresHeartbeat(primary, options)
-    return new UnreachablePrimary(() => openPostgres(primary), replica, heartbeat)
+    return createReadOnlyEngine(
+      new UnreachablePrimary(() => openPostgres(primary)),
+      replica,
+      heartbeat,
+    )
   }
 }
 
 async function openFirst(replicas: readonly PostgresOptions[]): Promise<Engine | undefined> {
   for (const options of replicas) {
     const engine = await openPostgres(options).catch(() => undefined)
-    if (engine?.isReadOnly === true) return engine
+    if (engine?.status.isReadOnly() === true) return engine
     await engine?.close()
   }
   return undefined

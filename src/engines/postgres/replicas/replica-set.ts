@@ -232,7 +232,7 @@ export class ReplicaSet {
   /** The state of the connections of each replica. A replica that was never reached has none. */
   get states(): readonly ReplicaState[] {
     return this.#parts.replicas.map(({ name, isUp, engine }) => {
-      const { maxConnections = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
+      const { maxConnections = 0, open = 0, idle = 0, waiting = 0 } = engine?.status.pool() ?? {}
       return { name, isUp, maxConnections, open, idle, waiting }
     })
   }

@@ -1,5 +1,5 @@
 /**
- * An engine that batches statements: calls of the same brief read that arrive while another call runs are sent as one
+ * A layer that batches statements: calls of the same brief read that arrive while another call runs are sent as one
  * statement. Updates of rows by key and inserts are batched too, see write-queues.ts. Calls of counts and lists with
  * equal values share one result.
  *
@@ -17,17 +17,17 @@ import type {
   ClientReading,
   ClientWriting,
   Engine,
+  RequestStatements,
   Row,
   Runner,
   Statement,
   Values,
   ResultKind,
-  OrderedRunner,
 } from '../../contract/engine.js'
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import { isWrite, isBrief, mayShare } from '../../contract/statement.js'
-import { clientWritesOf, requestTimeoutError } from '../../client-writes.js'
-import { EngineLayer } from '../../engine-layer.js'
+import { requestTimeoutError } from '../../client-writes.js'
+import { createLayer } from '../../engine-layer.js'
 import { ReadQueue, isLarge, WaitingCall, type Caller, keyOfValues } from './read-queue.js'
 import { UpdateQueue, InsertQueue, type WriteCaller } from './write-queues.js'
 import { OrderedBatch, OrderedUpdate } from './ordered-batch.js'
@@ -49,7 +49,7 @@ class Queues {
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#maxInFlight = Math.max(2, Math.floor((engine.pool?.().maxConnections ?? 1) / 3))
+    this.#maxInFlight = Math.max(2, Math.floor((engine.status.pool()?.maxConnections ?? 1) / 3))
   }
 
   run<W extends ResultKind>(
@@ -188,20 +188,19 @@ abstract class BatchingRunner implements Runner, Caller, WriteCaller {
 /** The reads of one request. */
 class BatchingReads extends BatchingRunner {
   readonly mayDisconnect = true
-  readonly #engine: Engine
+  readonly #reads: (reading: ClientReading) => Runner
   readonly #reading: ClientReading
   #runner: Runner | undefined
 
-  constructor(engine: Engine, queues: Queues, reading: ClientReading) {
+  constructor(queues: Queues, reads: (reading: ClientReading) => Runner, reading: ClientReading) {
     super(queues)
-    this.#engine = engine
+    this.#reads = reads
     this.#reading = reading
   }
 
   /** Created when it is first needed, because most calls are batched. */
   get runner(): Runner {
-    this.#runner ??= this.#engine.clientReads?.(this.#reading) ?? this.#engine
-    return this.#runner
+    return (this.#runner ??= this.#reads(this.#reading))
   }
 
   get isDisconnected(): boolean {
@@ -214,12 +213,12 @@ class BatchingWrites extends BatchingRunner {
   readonly mayDisconnect = false
   readonly isDisconnected = false
   override readonly writing: ClientWriting
-  readonly #engine: Engine
+  readonly #requests: RequestStatements
   #runner: Runner | undefined
 
-  constructor(engine: Engine, queues: Queues, writing: ClientWriting) {
+  constructor(queues: Queues, requests: RequestStatements, writing: ClientWriting) {
     super(queues)
-    this.#engine = engine
+    this.#requests = requests
     this.writing = writing
   }
 
@@ -233,52 +232,30 @@ class BatchingWrites extends BatchingRunner {
   }
 
   get runner(): Runner {
-    return (this.#runner ??= clientWritesOf(this.#engine, this.writing))
+    return (this.#runner ??= this.#requests.writes(this.writing))
   }
 }
 
-export class BatchingEngine extends EngineLayer implements Caller, WriteCaller {
-  readonly mayDisconnect = false
-  readonly isDisconnected = false
-  readonly #queues: Queues
-
-  constructor(engine: Engine) {
-    super(engine)
-    const queues = new Queues(engine)
-    this.#queues = queues
-    if (engine.clientReads !== undefined)
-      this.clientReads = (reading) => new BatchingReads(engine, queues, reading)
-    if (engine.inOrder !== undefined)
-      this.inOrder = (writing) => {
-        const runner = writing === undefined ? engine : clientWritesOf(engine, writing)
-        return new OrderedBatch(queues, { runner, writing }, () =>
-          openOrderedRunner(engine, writing),
-        )
-      }
-  }
-
-  get runner(): Runner {
-    return this.inner
-  }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultKind: W,
-  ): MaybePromise<Results[W]> {
-    return this.#queues.run(statement, values, resultKind, this)
-  }
-
-  clientWrites(writing: ClientWriting): Runner {
-    return new BatchingWrites(this.inner, this.#queues, writing)
-  }
-}
-
-async function openOrderedRunner(
-  engine: Engine,
-  writing: ClientWriting | undefined,
-): Promise<OrderedRunner> {
-  const runner = await engine.inOrder?.(writing)
-  if (runner === undefined) throw new TypeError('The database runs nothing in order any more.')
-  return runner
+/** Batches the calls of an engine's statements. */
+export function batchCalls(engine: Engine): Engine {
+  const queues = new Queues(engine)
+  const { requests } = engine
+  const { reads, inOrder } = requests
+  const program = { runner: engine, mayDisconnect: false, isDisconnected: false }
+  return createLayer(engine, {
+    run: (statement, values, resultKind) => queues.run(statement, values, resultKind, program),
+    requests: {
+      ...requests,
+      reads: reads && ((reading) => new BatchingReads(queues, reads, reading)),
+      writes: (writing) => new BatchingWrites(queues, requests, writing),
+      inOrder:
+        inOrder &&
+        ((send, writing) => {
+          const runner = writing === undefined ? engine : requests.writes(writing)
+          const batch = new OrderedBatch(queues, { runner, writing })
+          send(batch)
+          void batch.send(inOrder)
+        }),
+    },
+  })
 }

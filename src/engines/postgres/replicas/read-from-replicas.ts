@@ -4,22 +4,18 @@
  */
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
-  BeginOptions,
   Results,
   ClientReading,
-  ClientWriting,
   Engine,
   Runner,
   Statement,
   TransactionRunner,
   Values,
   ResultKind,
-  OrderedRunner,
 } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
 import { isWrite, usesFrameworkTable } from '../../contract/statement.js'
-import { clientWritesOf } from '../../client-writes.js'
-import { EngineLayer, noPool } from '../../engine-layer.js'
+import { createLayer, noPool } from '../../engine-layer.js'
 import { tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -113,81 +109,53 @@ function codeOf({ cause }: EngineError): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** Statements in order on the primary. Each sees the writes of the statements before it. */
-class RoutedSequence extends ReplicaRouter implements OrderedRunner {
-  readonly #runner: OrderedRunner
-
-  constructor(runner: OrderedRunner, set: ReplicaSet) {
-    super(runner, set, () => undefined)
-    this.#runner = runner
-  }
-
-  end(): void {
-    this.#runner.end()
-  }
+/** Reads from replicas of an engine, which is the primary. */
+export function readFromReplicas(primary: Engine, set: ReplicaSet): Engine {
+  const { status, requests } = primary
+  const { inOrder } = requests
+  const engineOf = ({ engine }: Replica): Engine | undefined => engine
+  const router = new ReplicaRouter(primary, set, engineOf)
+  return createLayer(primary, {
+    status: { ...status, pool: () => ({ ...(status.pool() ?? noPool), replicas: set.states }) },
+    run: (statement, values, resultKind) => router.run(statement, values, resultKind),
+    begin: async (options) =>
+      new TrackedTransaction(await primary.begin(options), () => {
+        set.recordWrite()
+      }),
+    requests: {
+      reads: (reading) => routedReads(primary, set, reading),
+      writes: (writing) => new ReplicaRouter(requests.writes(writing), set, engineOf),
+      // On the primary, because each statement sees the writes of the statements before it.
+      inOrder:
+        inOrder &&
+        ((send, writing) =>
+          inOrder((runner) => {
+            send(new ReplicaRouter(runner, set, () => undefined))
+          }, writing)),
+      followCallers: (caller, otherProcesses) => {
+        set.followCallers(caller, otherProcesses)
+      },
+    },
+    batching: undefined,
+    close: async () => {
+      await set.close()
+      await primary.close()
+    },
+  })
 }
 
-export class ReplicatedEngine extends EngineLayer {
-  readonly #replicas: ReplicaSet
-  readonly #routes: ReplicaRouter
-
-  constructor(primary: Engine, set: ReplicaSet) {
-    super(primary)
-    this.#replicas = set
-    this.#routes = new ReplicaRouter(primary, set, ({ engine }) => engine)
-    this.clientReads = (reading) => this.#readRunner(reading)
-    this.followCallers = (caller, otherProcesses) => {
-      set.followCallers(caller, otherProcesses)
+/** Uses one runner for each server that the request reads from. */
+function routedReads(primary: Engine, set: ReplicaSet, reading: ClientReading): Runner {
+  const runners = new Map<Engine, Runner>()
+  const runnerOf = (engine: Engine): Runner => {
+    let runner = runners.get(engine)
+    if (runner === undefined) {
+      runner = engine.requests.reads?.(reading) ?? engine
+      runners.set(engine, runner)
     }
-    this.inOrder = async (writing) => {
-      const runner = await primary.inOrder?.(writing)
-      return runner && new RoutedSequence(runner, set)
-    }
-    this.pool = () => ({ ...(primary.pool?.() ?? noPool), replicas: set.states })
-    this.parameterTypes = undefined
+    return runner
   }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: Values,
-    resultKind: W,
-  ): Promise<Results[W]> {
-    return this.#routes.run(statement, values, resultKind)
-  }
-
-  /** A runner for each server that the request reads from. */
-  #readRunner(reading: ClientReading): Runner {
-    const shares = new Map<Engine, Runner>()
-    const of = (engine: Engine): Runner => {
-      let share = shares.get(engine)
-      if (share === undefined) {
-        share = engine.clientReads?.(reading) ?? engine
-        shares.set(engine, share)
-      }
-      return share
-    }
-    const on = ({ engine }: Replica): Runner | undefined => engine && of(engine)
-    return new ReplicaRouter(of(this.inner), this.#replicas, on)
-  }
-
-  override async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    return new TrackedTransaction(await this.inner.begin(options), () => {
-      this.#replicas.recordWrite()
-    })
-  }
-
-  clientWrites(writing: ClientWriting): Runner {
-    return new ReplicaRouter(
-      clientWritesOf(this.inner, writing),
-      this.#replicas,
-      ({ engine }) => engine,
-    )
-  }
-
-  override async close(): Promise<void> {
-    await this.#replicas.close()
-    await this.inner.close()
-  }
+  return new ReplicaRouter(runnerOf(primary), set, ({ engine }) => engine && runnerOf(engine))
 }
 
 /** A transaction on the primary. When it has ended, its caller must see its changes. */
