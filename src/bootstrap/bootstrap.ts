@@ -35,7 +35,9 @@ import { checkTimers } from '../serving/inject.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
-import { createGraphqlUpgrades } from './graphql-routes.js'
+import { socketEndpoints } from './graphql-routes.js'
+import type { UpgradeHandler } from '../http/upgrade.js'
+import { createUpgrades } from '../serving/sockets/upgrades.js'
 import { learnSecrets } from './learn-secrets.js'
 import { listen, otherWorkers, reportToPrimary } from './listen.js'
 import type { BootstrapOptions } from './options.js'
@@ -155,7 +157,7 @@ async function start(
     dispatcher,
     errorHeaders: cors.fixed ?? new HeaderList(),
     log: plan.log,
-    upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
+    upgrade: createSocketUpgrades(plan, context, { dispatcher, cors, ending, requests }),
     take: attached?.take,
     portHandover,
   })
@@ -330,7 +332,7 @@ function createDispatcher(
 }
 
 /** Creates the handler of WebSocket requests. */
-function createUpgrades(
+function createSocketUpgrades(
   { graphql, settings, log }: ApplicationPlan,
   { gate }: ServeContext,
   {
@@ -339,8 +341,9 @@ function createUpgrades(
     ending,
     requests,
   }: Pick<DispatcherParts, 'cors' | 'ending' | 'requests'> & { readonly dispatcher: Dispatcher },
-): ReturnType<typeof createGraphqlUpgrades> {
-  return createGraphqlUpgrades(graphql.instances, settings.basePath, {
+): UpgradeHandler | undefined {
+  return createUpgrades({
+    endpoints: socketEndpoints(graphql.instances, settings.basePath),
     serve: (incoming, outgoing) => {
       dispatcher.serve(incoming, outgoing)
     },

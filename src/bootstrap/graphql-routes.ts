@@ -34,9 +34,8 @@ import {
   type PlannedInterceptor,
 } from '../serving/interceptors.js'
 import { planDecorator } from './plan-interceptors.js'
-import type { UpgradeHandler } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
+import type { SocketEndpoint } from '../serving/sockets/upgrades.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
 import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
@@ -58,22 +57,19 @@ function checkSockets(instances: readonly GraphQL[], problems: Problems): void {
   })
 }
 
-/** @returns undefined if no endpoint accepts sockets */
-export function createGraphqlUpgrades(
+export function socketEndpoints(
   instances: readonly GraphQL[],
   basePath: string,
-  options: Omit<UpgradesOptions, 'routes'>,
-): UpgradeHandler | undefined {
-  const routes = instances
+): readonly SocketEndpoint[] {
+  return instances
     .filter(({ sockets }) => sockets !== false)
     .flatMap((instance) =>
       instance.routes.map(({ path }) => ({
         path: joinPaths(basePath, path),
-        bytes: instance.limits.bytes,
+        maxBytes: instance.limits.bytes,
         isSubscription: (body: unknown) => isSubscription(instance, body),
       })),
     )
-  return createUpgrades({ ...options, routes })
 }
 
 export interface PlannedGraphql {

@@ -15,6 +15,11 @@ export function isSameOrigin(request: ServerRequest): boolean {
   return URL.canParse(address) && new URL(address).origin === origin
 }
 
+/** Whether the sender is no page of another origin: a page of this application, or a client that is not a browser. */
+export function isFromOwnPage(request: ServerRequest): boolean {
+  return request.incoming.headers.origin === undefined || isSameOrigin(request)
+}
+
 /**
  * Whether a page of another site sent a request, according to `Sec-Fetch-Site`. Without that header, according to
  * `Origin`. Source: decisions, CORS and cookies.

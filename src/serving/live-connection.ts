@@ -25,7 +25,7 @@ import {
 } from '../http/in-memory/internal-request.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
-import { isSameOrigin } from '../http/request-origin.js'
+import { isFromOwnPage } from '../http/request-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
 
 export const liveQueriesPath = '/filigree/live'
@@ -45,8 +45,7 @@ const longestId = 200
 /** @throws {HttpError} 400 if the body has no list of queries */
 export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
   const queries = readQueries(request.body)
-  const ours = request.incoming.headers.origin === undefined || isSameOrigin(request)
-  const carrier = carrierOf(request.incoming, ours)
+  const carrier = carrierOf(request.incoming, { withCookies: isFromOwnPage(request) })
   const answers = queries.map(() => new FakeResponse())
   const items = new Handover<EventItem>(() => {
     for (const outgoing of answers) outgoing.destroy()

@@ -116,7 +116,10 @@ export interface Carrier {
  * @param withCookies false if a page of another origin opened the connection, because browsers send cookies for every
  * page
  */
-export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
+export function carrierOf(
+  incoming: Incoming,
+  { withCookies }: { readonly withCookies: boolean },
+): Carrier {
   const headers: [string, string][] = []
   const { rawHeaders, socket } = incoming
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -4,36 +4,37 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isSameOrigin } from '../../http/request-origin.js'
+import { isFromOwnPage } from '../../http/request-origin.js'
 import type { Cors } from '../../http/cors.js'
 import { eventHeartbeat } from '../../http/events.js'
 import type { Ending } from '../../http/ending.js'
 import { FakeResponse } from '../../http/in-memory/fake-response.js'
-import { carrierOf } from '../../http/in-memory/internal-request.js'
+import { carrierOf, type Carrier } from '../../http/in-memory/internal-request.js'
 import type { Incoming } from '../../http/node-messages.js'
 import type { RequestSettings } from '../../http/request-settings.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { destroyAtEnd, type UpgradeHandler } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
-import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
+import { subprotocol } from './graphql-messages.js'
+import { GraphqlSocket, type SocketOptions } from './graphql-socket.js'
 import { UnfinishedMessages, type UnfinishedLimits } from './unfinished-messages.js'
-import { createHandshakes } from './web-socket.js'
+import { createHandshakes, type WebSocket } from './web-socket.js'
 
 /** A GraphQL endpoint that accepts WebSockets. */
-export interface SocketRoute {
+export interface SocketEndpoint {
   /** The path that clients use: `/api/graphql`. */
   readonly path: string
-  /** Maximum bytes of a request. */
-  readonly bytes: number
-  readonly isSubscription: SocketHost['isSubscription']
+  /** Maximum bytes of an operation. */
+  readonly maxBytes: number
+  readonly isSubscription: SocketOptions['isSubscription']
 }
 
 export interface UpgradesOptions extends Pick<
-  SocketHost,
+  SocketOptions,
   'serve' | 'isClosing' | 'maxOperations' | 'initTimeout' | 'stall'
 > {
   readonly unfinished: UnfinishedLimits
-  readonly routes: readonly SocketRoute[]
+  readonly endpoints: readonly SocketEndpoint[]
   /** Sets the caller. @throws {HttpError} for an invalid token */
   readonly recognise: (request: ServerRequest) => void | Promise<void>
   readonly cors: Cors
@@ -43,65 +44,38 @@ export interface UpgradesOptions extends Pick<
 }
 
 /** Additional bytes of a message for the envelope around the operation. */
-const envelope = 1024
+const envelopeBytes = 1024
 
 /** Maximum bytes of a message before the connection is acknowledged. */
-const maxFirstMessage = 16 * 1024
+const maxFirstMessageBytes = 16 * 1024
 
 /** @returns undefined if `ws` is not installed or there are no endpoints */
 export function createUpgrades(options: UpgradesOptions): UpgradeHandler | undefined {
-  const { routes, ending, settings, log } = options
+  const { cors, settings, log } = options
   const endpoints = new Map(
-    routes.flatMap((route) => {
-      const handshakes = createHandshakes(route.bytes + envelope, subprotocol)
-      return handshakes === undefined ? [] : [[route.path, { route, handshakes }] as const]
+    options.endpoints.flatMap((endpoint) => {
+      const handshakes = createHandshakes(endpoint.maxBytes + envelopeBytes, subprotocol)
+      return handshakes === undefined ? [] : [[endpoint.path, { endpoint, handshakes }] as const]
     }),
   )
   if (endpoints.size === 0) return undefined
-  const openSockets = new Set<GraphqlSocket>()
-  const unfinished = new UnfinishedMessages(options.unfinished)
-  let heartbeat: NodeJS.Timeout | undefined
-  const beatAll = (): void => {
-    for (const socket of openSockets) socket.beat()
-    if (openSockets.size > 0) return
-    clearInterval(heartbeat)
-    heartbeat = undefined
-  }
-  return (incoming, socket, head) => {
-    const endpoint = endpoints.get(pathOf(incoming))
-    if (endpoint === undefined || !requestsWebSocket(incoming)) return undefined
+  const openSockets = new OpenSockets(options)
+  return (incoming, transport, head) => {
+    const found = endpoints.get(pathOf(incoming))
+    if (found === undefined || !requestsWebSocket(incoming)) return undefined
     const request = new ServerRequest(incoming, new FakeResponse(), settings)
-    const isOwnPage = incoming.headers.origin === undefined || isSameOrigin(request)
-    if (!isOwnPage && !isAllowed(options.cors, request)) {
+    const withCookies = isFromOwnPage(request)
+    if (!withCookies && !mayReadResponses(request, cors)) {
       const reason = `Origin ${JSON.stringify(incoming.headers.origin)} is not allowed`
       log.debug({ path: request.path, reason }, 'socket refused')
-      refuse(socket)
+      sendForbidden(transport)
       return { isBusy: false }
     }
-    const { route, handshakes } = endpoint
-    const carrier = carrierOf(incoming, isOwnPage)
+    const carrier = carrierOf(incoming, { withCookies })
     let acceptedSocket: GraphqlSocket | undefined
-    handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
-      const graphqlSocket = new GraphqlSocket(webSocket, carrier, {
-        ...options,
-        transport: socket,
-        url: incoming.url ?? '/',
-        isSubscription: route.isSubscription,
-        recognise: (tunneled) => recognise(tunneled, options),
-      })
-      acceptedSocket = graphqlSocket
-      const maxPayload = (): number =>
-        graphqlSocket.isAcknowledged
-          ? route.bytes + envelope
-          : Math.min(maxFirstMessage, route.bytes)
-      unfinished.follow(socket, maxPayload, graphqlSocket.refuse)
-      openSockets.add(graphqlSocket)
-      ending.add(graphqlSocket.end)
-      heartbeat ??= setInterval(beatAll, eventHeartbeat.every).unref()
-      webSocket.on('close', () => {
-        openSockets.delete(graphqlSocket)
-        ending.delete(graphqlSocket.end)
-      })
+    found.handshakes.handleUpgrade(incoming, transport, head, (webSocket) => {
+      const connection = { transport, url: incoming.url ?? '/' }
+      acceptedSocket = openSockets.open(webSocket, carrier, connection, found.endpoint)
     })
     return {
       get isBusy() {
@@ -111,11 +85,50 @@ export function createUpgrades(options: UpgradesOptions): UpgradeHandler | undef
   }
 }
 
-function recognise(
-  incoming: Incoming,
-  { settings, recognise: recogniseCaller }: UpgradesOptions,
-): void | Promise<void> {
-  return recogniseCaller(new ServerRequest(incoming, new FakeResponse(), settings))
+class OpenSockets {
+  readonly #options: UpgradesOptions
+  readonly #sockets = new Set<GraphqlSocket>()
+  readonly #unfinished: UnfinishedMessages
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(options: UpgradesOptions) {
+    this.#options = options
+    this.#unfinished = new UnfinishedMessages(options.unfinished)
+  }
+
+  open(
+    webSocket: WebSocket,
+    carrier: Carrier,
+    connection: { readonly transport: Socket; readonly url: string },
+    { maxBytes, isSubscription }: SocketEndpoint,
+  ): GraphqlSocket {
+    const { settings, recognise, ending } = this.#options
+    const socket = new GraphqlSocket(webSocket, carrier, {
+      ...this.#options,
+      ...connection,
+      isSubscription,
+      checkToken: (incoming) =>
+        recognise(new ServerRequest(incoming, new FakeResponse(), settings)),
+    })
+    const maxMessageBytes = (): number =>
+      socket.isAcknowledged ? maxBytes + envelopeBytes : Math.min(maxFirstMessageBytes, maxBytes)
+    this.#unfinished.follow(connection.transport, maxMessageBytes, socket.closeImmediately)
+    this.#sockets.add(socket)
+    ending.add(socket.end)
+    this.#heartbeat ??= setInterval(this.#beatAll, eventHeartbeat.every).unref()
+    webSocket.on('close', () => {
+      this.#sockets.delete(socket)
+      ending.delete(socket.end)
+    })
+    return socket
+  }
+
+  readonly #beatAll = (): void => {
+    for (const socket of this.#sockets) socket.beat()
+    if (this.#sockets.size > 0) return
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
+  }
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
@@ -127,11 +140,12 @@ function requestsWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-function isAllowed(cors: Cors, request: ServerRequest): boolean {
+/** True if CORS permits the page that opens the socket to read responses. */
+function mayReadResponses(request: ServerRequest, cors: Cors): boolean {
   return cors.headersFor(request).has('Access-Control-Allow-Origin')
 }
 
-function refuse(socket: Socket): void {
+function sendForbidden(socket: Socket): void {
   destroyAtEnd(socket)
   const body = '{"error":"Forbidden"}'
   socket.end(
