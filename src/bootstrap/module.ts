@@ -10,7 +10,7 @@ import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { checkOptionNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
-import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
+import { findCorsHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
 import type { Database } from '../records/public-database.js'
@@ -255,7 +255,7 @@ class PartsCollector {
     this.#packages.push(...(options.packages ?? []))
     if (examine !== undefined) this.#examinations.push(examine)
     if (cors !== undefined) {
-      this.#problems.addAll(findHeaderProblems(`@Module of ${module.name}: cors`, cors))
+      this.#problems.addAll(findCorsHeaderProblems(`@Module of ${module.name}: cors`, cors))
       this.#corsHeaders.push(cors)
     }
     this.#requestContext ||= requestContext === true

@@ -19,8 +19,8 @@ import type { ErrorPage } from '../http/error-page.js'
 import {
   errorsOptions,
   errorsRemedy,
-  resolveErrors,
-  type FormOfErrors,
+  resolveErrorsOptions,
+  type ErrorFormat,
 } from '../http/error-form.js'
 import { silentLog, type Log } from '../core/log.js'
 import { liveOptions, type ResolvedLiveOptions } from '../live/live.js'
@@ -192,7 +192,7 @@ export interface Settings {
   /** `undefined` if it is off. */
   readonly docs: ResolvedDocs | undefined
   /** `undefined` for the standard form. */
-  readonly errors: FormOfErrors | undefined
+  readonly errors: ErrorFormat | undefined
   /** `undefined` for the built-in page; false for JSON. */
   readonly errorPage: ErrorPage | false | undefined
   readonly limits: Limits
@@ -235,7 +235,7 @@ export function resolveOptions(
     port: values.port ?? environment.port ?? 3000,
     host: values.host ?? environment.host ?? '::',
     docs: resolveDocsOptions(values.docs, problems, { closed, server: serverPath }),
-    errors: resolveErrors(options.errors, isOfPackage),
+    errors: resolveErrorsOptions(options.errors, isOfPackage),
     limits: resolveLimits(options.limits ?? {}),
     bounds: boundOptions.read(options.limits),
     times: timesOptions.read(options.times),

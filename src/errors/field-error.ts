@@ -48,6 +48,11 @@ export function copyMarks(original: MarkedFieldError, copy: MarkedFieldError): F
   return marks in copy || !(marks in original) ? copy : withMarks(copy, marksOf(original))
 }
 
+/** @returns the parameter of the violated rule, `3` for `min: 3` */
+export function ruleValueOf(fieldError: FieldError): unknown {
+  return marksOf(fieldError).ruleValue
+}
+
 export function isHiddenFieldError(fieldError: FieldError): boolean {
   return marksOf(fieldError).isHidden === true
 }

@@ -38,12 +38,12 @@ const corsHeadersOptions = declareOptions({
 /** Headers of a module that pages of other origins need. */
 export interface CorsHeaders extends OptionsOf<typeof corsHeadersOptions> {}
 
-/** A request by its head. */
-interface BrowserRequest {
+/** What CORS reads of a request. */
+interface CorsRequest {
   readonly incoming: Pick<Incoming, 'headers'>
 }
 
-/** Its lists are never changed. */
+/** The CORS headers of an application. Callers must not change the lists. */
 export interface Cors {
   /** If false, responses have no CORS headers, and preflight requests are ordinary OPTIONS requests. */
   readonly isOn: boolean
@@ -53,51 +53,60 @@ export interface Cors {
    */
   readonly fixed: HeaderList | undefined
   /** The headers of the response to this request. */
-  headersFor(request: BrowserRequest): HeaderList
+  headersFor(request: CorsRequest): HeaderList
   /** The headers of the response to this preflight request, including `headersFor`. */
-  preflightHeaders(request: BrowserRequest): HeaderList
-  /** Names the framework's own headers that this response has, so that scripts may read them. Changes the list. */
-  expose(headers: HeaderList): void
+  preflightHeaders(request: CorsRequest): HeaderList
+  /** Lets scripts read the framework's own headers that a response has. Adds their names to the headers of the response. */
+  exposePresent(responseHeaders: HeaderList): void
   /** True if the request comes from an origin whose pages may sign in by cookie. */
-  allowsCredentials(request: BrowserRequest): boolean
+  allowsCredentials(request: CorsRequest): boolean
 }
 
 const methods = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
-const allowed = ['Origin', 'X-Requested-With', 'Content-Type', 'Accept', 'Authorization']
-const exposed = ['FreshToken']
 const day = 86_400
-const [allowHeader, exposeHeader] = [
-  'Access-Control-Allow-Headers',
-  'Access-Control-Expose-Headers',
+const allowHeaders = 'Access-Control-Allow-Headers'
+const exposeHeaders = 'Access-Control-Expose-Headers'
+
+const alwaysAllowed = ['Origin', 'X-Requested-With', 'Content-Type', 'Accept', 'Authorization']
+const alwaysExposed = ['FreshToken']
+
+/** Request headers that the framework reads. Each is allowed only if a preflight request names it. */
+const allowedIfRequested = [
+  ...['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'],
+  ...['If-Range', 'Range', 'Last-Event-ID', 'X-Request-Id'],
 ]
 
 /** Response headers of the framework. Each is exposed only if a response has it. */
-const responseNames = [
+const exposedIfPresent = [
   ...['ETag', 'Link', 'X-Total-Count', 'X-Total-Count-Estimate', 'Retry-After'],
   ...['RateLimit', 'RateLimit-Policy', 'Content-Disposition', 'Content-Range'],
   ...['Deprecation', 'Sunset'],
 ]
 
-/** Request headers that the framework reads. Each is allowed only if a preflight request names it. */
-const requestNames = [
-  ...['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'],
-  ...['If-Range', 'Range', 'Last-Event-ID', 'X-Request-Id'],
-]
-
 /**
- * @param added headers of the application's modules
+ * @param moduleHeaders headers of the application's modules
  * @throws {TypeError} if an origin is malformed, which `findCorsProblems` reports before
  */
 export function createCors(
   options: CorsOptions | false = {},
-  added: readonly CorsHeaders[] = [],
+  moduleHeaders: readonly CorsHeaders[] = [],
 ): Cors {
   if (options === false) return noCors
   const { origins = '*' } = options
-  const expose = createExpose(options, added)
+  const headers: SharedHeaders = {
+    response: responseHeaders(options, []),
+    preflight: {
+      ...responseHeaders(
+        options,
+        moduleHeaders.flatMap(({ allowedHeaders = [] }) => allowedHeaders),
+      ),
+      'Access-Control-Max-Age': String(options.maxAge ?? day),
+    },
+    exposePresent: createExposePresent(options, moduleHeaders),
+  }
   return origins === '*'
-    ? createOpenCors(options, added, expose)
-    : createListedCors(origins, options, added, expose)
+    ? createOpenCors(headers)
+    : createListedCors(origins, options.credentials === true, headers)
 }
 
 const noHeaders = new HeaderList()
@@ -107,34 +116,48 @@ const noCors: Cors = Object.freeze({
   fixed: noHeaders,
   headersFor: () => noHeaders,
   preflightHeaders: () => noHeaders,
-  expose: () => undefined,
+  exposePresent: () => undefined,
   allowsCredentials: () => false,
 })
 
-function createExpose(options: CorsOptions, added: readonly CorsHeaders[]): Cors['expose'] {
-  const { exposedHeaders = [] } = options
+/** What is the same for all origins. */
+interface SharedHeaders {
+  readonly response: Readonly<Record<string, string>>
+  readonly preflight: Readonly<Record<string, string>>
+  readonly exposePresent: Cors['exposePresent']
+}
+
+function responseHeaders(
+  { allowedHeaders = [], exposedHeaders = [] }: CorsOptions,
+  moduleAllowed: readonly string[],
+): Record<string, string> {
+  const allowed = [...alwaysAllowed, ...allowedHeaders, ...new Set(moduleAllowed)]
+  return {
+    'Access-Control-Allow-Methods': methods,
+    [allowHeaders]: allowed.join(', '),
+    [exposeHeaders]: [...alwaysExposed, ...exposedHeaders].join(', '),
+  }
+}
+
+function createExposePresent(
+  { exposedHeaders = [] }: CorsOptions,
+  moduleHeaders: readonly CorsHeaders[],
+): Cors['exposePresent'] {
+  const exposed = new Set(exposedHeaders.map((name) => name.toLowerCase()))
   const names = new Map<string, string>()
-  for (const name of [...responseNames, ...added.flatMap((one) => one.exposedHeaders ?? [])]) {
-    if (exposedHeaders.some((one) => one.toLowerCase() === name.toLowerCase())) continue
+  const moduleExposed = moduleHeaders.flatMap((headers) => headers.exposedHeaders ?? [])
+  for (const name of [...exposedIfPresent, ...moduleExposed]) {
+    if (exposed.has(name.toLowerCase())) continue
     names.set(name, name).set(name.toLowerCase(), name)
   }
   return (headers) => {
-    const found = headers.namesIn(names)
-    if (found !== undefined) headers.extendLast(exposeHeader, found.join(', '))
+    const present = headers.namesIn(names)
+    if (present !== undefined) headers.extendLast(exposeHeaders, present.join(', '))
   }
 }
 
-/** The headers of a response after `Access-Control-Allow-Origin`. */
-function sharedHeaders(options: CorsOptions, more: readonly string[]): Record<string, string> {
-  return {
-    'Access-Control-Allow-Methods': methods,
-    [allowHeader]: [...allowed, ...(options.allowedHeaders ?? []), ...more].join(', '),
-    [exposeHeader]: [...exposed, ...(options.exposedHeaders ?? [])].join(', '),
-  }
-}
-
-/** Adds the requested headers that the framework reads. */
-function allowRequested(headers: HeaderList, { incoming }: BrowserRequest): HeaderList {
+/** Allows the requested headers that the framework reads. */
+function allowRequested(headers: HeaderList, { incoming }: CorsRequest): HeaderList {
   const requestedHeaders = incoming.headers['access-control-request-headers']
   if (requestedHeaders === undefined) return headers
   const requestedNames = new Set(
@@ -143,40 +166,23 @@ function allowRequested(headers: HeaderList, { incoming }: BrowserRequest): Head
       .split(',')
       .map((name) => name.trim()),
   )
-  const more = requestNames.filter((name) => requestedNames.has(name.toLowerCase()))
-  if (more.length === 0) return headers
+  const names = allowedIfRequested.filter((name) => requestedNames.has(name.toLowerCase()))
+  if (names.length === 0) return headers
   const extended = headers.copy()
-  extended.extendLast(allowHeader, more.join(', '))
+  extended.extendLast(allowHeaders, names.join(', '))
   return extended
 }
 
-/** The additional headers of a response to a preflight request. */
-function preflightParts(
-  options: CorsOptions,
-  added: readonly CorsHeaders[],
-): { readonly shared: Record<string, string>; readonly age: Record<string, string> } {
-  const names = added.flatMap((one) => one.allowedHeaders ?? [])
-  return {
-    shared: sharedHeaders(options, [...new Set(names)]),
-    age: { 'Access-Control-Max-Age': String(options.maxAge ?? day) },
-  }
-}
-
-function createOpenCors(
-  options: CorsOptions,
-  added: readonly CorsHeaders[],
-  expose: Cors['expose'],
-): Cors {
-  const allowAll = { 'Access-Control-Allow-Origin': '*' }
-  const { shared, age } = preflightParts(options, added)
-  const fixed = HeaderList.from({ ...allowAll, ...sharedHeaders(options, []) })
-  const preflight = HeaderList.from({ ...allowAll, ...shared, ...age })
+function createOpenCors({ response, preflight, exposePresent }: SharedHeaders): Cors {
+  const allOrigins = { 'Access-Control-Allow-Origin': '*' }
+  const fixed = HeaderList.from({ ...allOrigins, ...response })
+  const fixedPreflight = HeaderList.from({ ...allOrigins, ...preflight })
   return Object.freeze({
     isOn: true,
     fixed,
     headersFor: () => fixed,
-    preflightHeaders: (request: BrowserRequest) => allowRequested(preflight, request),
-    expose,
+    preflightHeaders: (request: CorsRequest) => allowRequested(fixedPreflight, request),
+    exposePresent,
     allowsCredentials: () => false,
   })
 }
@@ -184,39 +190,40 @@ function createOpenCors(
 /** Origins that are not listed get no `Access-Control-Allow-Origin`, so that their browser hides the response. */
 function createListedCors(
   origins: readonly string[],
-  options: CorsOptions,
-  added: readonly CorsHeaders[],
-  expose: Cors['expose'],
+  credentials: boolean,
+  { response, preflight, exposePresent }: SharedHeaders,
 ): Cors {
-  const { shared, age } = preflightParts(options, added)
-  const refused = { ...sharedHeaders(options, []), Vary: 'Origin' }
-  const refusedPreflight = { ...shared, Vary: 'Origin', ...age }
-  const credentials: Record<string, string> =
-    options.credentials === true ? { 'Access-Control-Allow-Credentials': 'true' } : {}
-  const responses = new Map<string, HeaderList>()
-  const preflights = new Map<string, HeaderList>()
+  const withCredentials: Record<string, string> = credentials
+    ? { 'Access-Control-Allow-Credentials': 'true' }
+    : {}
+  const headersWith = (allowing: Readonly<Record<string, string>>): OriginHeaders => ({
+    response: HeaderList.from({ ...allowing, ...response, Vary: 'Origin' }),
+    preflight: HeaderList.from({ ...allowing, ...preflight, Vary: 'Origin' }),
+  })
+  const byOrigin = new Map<string, OriginHeaders>()
   for (const listed of origins) {
     const origin = toOrigin(listed)
-    const allowing = { 'Access-Control-Allow-Origin': origin, ...credentials }
-    responses.set(origin, HeaderList.from({ ...allowing, ...refused }))
-    preflights.set(origin, HeaderList.from({ ...allowing, ...refusedPreflight }))
+    const allowing = { 'Access-Control-Allow-Origin': origin, ...withCredentials }
+    byOrigin.set(origin, headersWith(allowing))
   }
-  const forOthers = HeaderList.from(refused)
-  const preflightForOthers = HeaderList.from(refusedPreflight)
+  const forOtherOrigins = headersWith({})
+  const headersOf = ({ incoming }: CorsRequest): OriginHeaders =>
+    byOrigin.get(incoming.headers.origin ?? '') ?? forOtherOrigins
   return Object.freeze({
     isOn: true,
     fixed: undefined,
-    headersFor: ({ incoming }: BrowserRequest) =>
-      responses.get(incoming.headers.origin ?? '') ?? forOthers,
-    preflightHeaders: (request: BrowserRequest) =>
-      allowRequested(
-        preflights.get(request.incoming.headers.origin ?? '') ?? preflightForOthers,
-        request,
-      ),
-    expose,
-    allowsCredentials: ({ incoming }: BrowserRequest) =>
-      options.credentials === true && responses.has(incoming.headers.origin ?? ''),
+    headersFor: (request: CorsRequest) => headersOf(request).response,
+    preflightHeaders: (request: CorsRequest) =>
+      allowRequested(headersOf(request).preflight, request),
+    exposePresent,
+    allowsCredentials: ({ incoming }: CorsRequest) =>
+      credentials && byOrigin.has(incoming.headers.origin ?? ''),
   })
+}
+
+interface OriginHeaders {
+  readonly response: HeaderList
+  readonly preflight: HeaderList
 }
 
 /** Checks `bootstrap`'s `cors`. @returns `INVALID_CORS` problems */
@@ -254,7 +261,7 @@ export function findCorsProblems(options: CorsOptions | false): readonly Problem
 }
 
 /** Checks the `cors` of a module. */
-export function findHeaderProblems(where: string, headers: CorsHeaders): readonly Problem[] {
+export function findCorsHeaderProblems(where: string, headers: CorsHeaders): readonly Problem[] {
   const problems = new Problems()
   const add = (message: string, remedy: string) => {
     problems.add({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })

@@ -1,6 +1,6 @@
 /** The application's custom format of error responses: option `errors: { form }` of `bootstrap`. */
 import { HttpError } from '../errors/http-error.js'
-import { marksOf } from '../errors/field-error.js'
+import { ruleValueOf } from '../errors/field-error.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import type { ClassReference } from '../metadata/class.js'
@@ -50,27 +50,29 @@ export const errorsOptions = declareOptions({
 
 export interface ErrorsOptions extends OptionsOf<typeof errorsOptions> {}
 
-export interface FormOfErrors {
+/** The option `errors` with the routes that it applies to. */
+export interface ErrorFormat {
   readonly form: ErrorForm
   readonly class: ClassReference | undefined
-  /** True for routes of the application. Clients of routes of packages expect the standard format. */
-  readonly applies: (route: RouteInfo | undefined) => boolean
+  /** True for routes of the application, and without a route. Clients of packages' routes expect the standard format. */
+  readonly appliesTo: (route: RouteInfo | undefined) => boolean
 }
 
 export function toClientError({ status, code, message, errors = [] }: HttpError): ClientError {
   const fields = errors.map((fieldError) => {
     const { path, code, message } = fieldError
-    return { path, code, message, value: marksOf(fieldError).ruleValue }
+    return { path, code, message, value: ruleValueOf(fieldError) }
   })
   return { status, code, message, fields }
 }
 
 /** @throws {TypeError} if the form does not return an error status and JSON */
-export function applyForm(
+export function formError(
   form: ErrorForm,
   error: HttpError,
   request: HttpRequest,
 ): { readonly status: number; readonly body: string } {
+  // A form of plain JavaScript may return anything, also undefined.
   const formed: unknown = form(toClientError(error), request)
   const { status = error.status, body } = Object(formed) as Partial<FormedError>
   const text: unknown = JSON.stringify(body)
@@ -81,17 +83,17 @@ export function applyForm(
   return { status, body: text }
 }
 
-export function resolveErrors(
+export function resolveErrorsOptions(
   options: ErrorsOptions | undefined,
   isOfPackage: (controller: NonNullable<RouteInfo['controller']>) => boolean,
-): FormOfErrors | undefined {
+): ErrorFormat | undefined {
   if (options === undefined) return undefined
   const { form, class: type } = errorsOptions.read(options)
-  const applies = ({ controller }: RouteInfo): boolean =>
+  const isOfApplication = ({ controller }: RouteInfo): boolean =>
     controller !== undefined && !isOfPackage(controller)
   return Object.freeze({
     form,
     class: type,
-    applies: (route: RouteInfo | undefined) => route === undefined || applies(route),
+    appliesTo: (route: RouteInfo | undefined) => route === undefined || isOfApplication(route),
   })
 }

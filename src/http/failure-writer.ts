@@ -10,7 +10,7 @@ import { Reply } from './reply.js'
 import type { ResponseHeads } from './response-head.js'
 import { toTextResponse } from './result.js'
 import type { PreparedResponse } from './route-response.js'
-import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
+import { formError, toClientError, type ErrorFormat } from './error-form.js'
 import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import { requestIdHeader, type ServerRequest } from './server-request.js'
@@ -85,11 +85,11 @@ function qualityOf(accept: string, mediaType: string): number | undefined {
 export class FailureWriter {
   readonly #heads: ResponseHeads
   readonly #log: Log
-  readonly #errors: FormOfErrors | undefined
+  readonly #errors: ErrorFormat | undefined
   readonly #pages: ErrorPages | undefined
 
   /** @param pages makes pages for browsers. Default: every client gets JSON */
-  constructor(heads: ResponseHeads, log: Log, errors?: FormOfErrors, pages?: ErrorPages) {
+  constructor(heads: ResponseHeads, log: Log, errors?: ErrorFormat, pages?: ErrorPages) {
     this.#heads = heads
     this.#log = log
     this.#errors = errors
@@ -148,10 +148,10 @@ export class FailureWriter {
 
   #toJsonReply(request: ServerRequest, error: unknown): Reply<string> {
     const errors = this.#errors
-    if (errors === undefined || !errors.applies(request.route))
+    if (errors === undefined || !errors.appliesTo(request.route))
       return toErrorReply(error, request.incoming.headers.accept)
     const clientError = toHttpError(error)
-    const { status, body } = applyForm(errors.form, clientError, request)
+    const { status, body } = formError(errors.form, clientError, request)
     const reply = createErrorReply(clientError, status, body, json)
     // The error's status decides whether the connection closes, whatever status the error format uses.
     if (closingStatuses.includes(clientError.status)) reply.headers.set('Connection', 'close')

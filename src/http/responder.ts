@@ -10,7 +10,7 @@ import type { Cors } from './cors.js'
 import { respondEarly } from './early-response.js'
 import { entityTag, matchesEntityTag } from './entity-tag.js'
 import { discard, toReader, toResponse, type ResultRule } from './result.js'
-import type { FormOfErrors } from './error-form.js'
+import type { ErrorFormat } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
@@ -26,7 +26,7 @@ export interface ResponderOptions {
   /** Bounds and ends streams. Default: nothing does. */
   readonly streams?: StreamRegister
   /** The application's own form of errors. Default: the standard form. */
-  readonly errors?: FormOfErrors | undefined
+  readonly errors?: ErrorFormat | undefined
   /** Pages for browsers. Default: every client gets JSON. */
   readonly pages?: ErrorPages | undefined
 }

@@ -51,7 +51,7 @@ export class ResponseHeads {
       headers.collect(collected)
       finish(headers, request, request.response.dependsOn)
     }
-    if (tag !== undefined || collected !== undefined) this.#cors.expose(headers)
+    if (tag !== undefined || collected !== undefined) this.#cors.exposePresent(headers)
     return headers
   }
 
@@ -63,7 +63,7 @@ export class ResponseHeads {
     if (!isPrepared) addDefaults(headers, request)
     headers.addAll(this.#cors.headersFor(request))
     if (request.response.headers !== undefined) headers.collect(request.response.headers)
-    this.#cors.expose(headers)
+    this.#cors.exposePresent(headers)
     finish(headers, request, request.response.dependsOn)
     return headers
   }

@@ -36,7 +36,7 @@ import {
   createCustomErrors,
   type CustomErrors,
 } from './error-components.js'
-import type { FormOfErrors } from '../http/error-form.js'
+import type { ErrorFormat } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import {
   readDeclaredParameters,
@@ -74,7 +74,7 @@ export interface DocumentOptions {
   /** Where else tokens are read. Default: nowhere. */
   readonly source?: TokenSource
   /** The application's own form of errors. Default: the standard form. */
-  readonly errors?: FormOfErrors | undefined
+  readonly errors?: ErrorFormat | undefined
   /** Endpoints of GraphQL, listed after the routes. Default: none. */
   readonly endpoints?: readonly DocumentedEndpoint[]
   /** The records that callers without a sign-in can read. Default: none. */

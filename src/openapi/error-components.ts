@@ -12,7 +12,7 @@ import type {
   SecuritySchemeObject,
 } from 'openapi3-ts/oas31'
 import { HttpError } from '../errors/http-error.js'
-import { applyForm, type FormOfErrors } from '../http/error-form.js'
+import { formError, type ErrorFormat } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
 import { createIncoming } from '../http/in-memory/fake-request.js'
 import { FakeResponse } from '../http/in-memory/fake-response.js'
@@ -32,7 +32,7 @@ export interface CustomErrors {
   readonly responses: Readonly<Record<string, ResponseObject>>
 }
 
-export function createCustomErrors(errors: FormOfErrors, schemas: SchemaComponents): CustomErrors {
+export function createCustomErrors(errors: ErrorFormat, schemas: SchemaComponents): CustomErrors {
   const type = resolveClass(errors.class)
   const schema = type === undefined ? {} : schemas.of({ type, list: false }, 'output')
   const content = { 'application/json': { schema } }
@@ -61,13 +61,13 @@ export function createCustomErrors(errors: FormOfErrors, schemas: SchemaComponen
 }
 
 /** The status to which the form converts a status. The same status if the form needs a real request. */
-function statusOf({ form }: FormOfErrors, status: number): number {
+function statusOf({ form }: ErrorFormat, status: number): number {
   const errors = [{ path: 'name', code: 'required', message: 'name is required' }]
   const isInput = status === 400
   const error = new HttpError(status, undefined, isInput ? { code: 'VALIDATION', errors } : {})
   const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
   try {
-    return applyForm(
+    return formError(
       form,
       error,
       new ServerRequest(incoming, new FakeResponse(), { trustProxy: false }),
