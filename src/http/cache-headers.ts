@@ -5,7 +5,7 @@
 import type { HeaderList } from './header-list.js'
 import type { PendingResponse } from './pending-response.js'
 
-/** Bits of `dependsOn`: the request headers that the response depends on. */
+/** Bits of `varyBits`: the request headers that the response depends on. */
 export const onAuthorization = 1
 export const onCookie = 2
 /** The application reads the token itself, so that the response may depend on any header. */
@@ -15,8 +15,8 @@ export const onAccept = 8
 
 const allBits = onAuthorization | onCookie | onAnything | onAccept
 
-/** The value of `Vary`, by bits. */
-const varied: readonly string[] = Array.from({ length: allBits + 1 }, (_, bits) => {
+/** The values of `Vary`, by their bits. */
+const varyValues: readonly string[] = Array.from({ length: allBits + 1 }, (_, bits) => {
   if ((bits & onAnything) !== 0) return '*'
   const names: [bit: number, name: string][] = [
     [onAuthorization, 'Authorization'],
@@ -31,34 +31,35 @@ const noStore = 'private, no-store'
  */
 const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
-/** The request of a response. */
-interface DependentRequest {
-  readonly response: Pick<PendingResponse, 'dependsOn'>
+/** What these headers depend on. */
+interface CachedRequest {
+  readonly response: Pick<PendingResponse, 'varyBits'>
   readonly isPersonal: boolean
 }
 
-/** The fast path for a response without cache headers and cookies. */
-export function addCacheHeaders(headers: HeaderList, request: DependentRequest): void {
-  const { dependsOn } = request.response
-  if (dependsOn === 0) return
-  headers.add('Vary', varied[dependsOn & allBits] ?? '')
+/** The fast path for headers without `Vary`, `Cache-Control`, cookies and tokens. */
+export function addCacheHeaders(headers: HeaderList, request: CachedRequest): void {
+  const { varyBits } = request.response
+  if (varyBits === 0) return
+  headers.add('Vary', varyValues[varyBits & allBits] ?? '')
   if (request.isPersonal) headers.add('Cache-Control', noStore)
 }
 
 /**
- * Adds `Vary`, and `Cache-Control` if the response is for one caller, to complete headers.
+ * Adds to any headers what they lack of `Vary`. A response for one caller gets a `Cache-Control` that excludes shared
+ * caches, in place of one that does not.
  *
- * @param dependsOn the bits that `Vary` names
+ * @param varyBits the request headers that `Vary` must name
  */
-export function completeCacheHeaders(
+export function mergeCacheHeaders(
   headers: HeaderList,
-  request: DependentRequest,
-  dependsOn = request.response.dependsOn,
+  request: CachedRequest,
+  varyBits: number,
 ): void {
-  if (dependsOn !== 0) {
+  if (varyBits !== 0) {
     const vary = headers.get('Vary')
-    const missing = vary === undefined ? dependsOn : dependsOn & ~varyBits(vary)
-    if (missing !== 0) headers.add('Vary', varied[missing & allBits] ?? '')
+    const missing = vary === undefined ? varyBits : varyBits & ~bitsOf(vary)
+    if (missing !== 0) headers.add('Vary', varyValues[missing & allBits] ?? '')
   }
   if (!request.isPersonal && !headers.has('Set-Cookie') && !headers.has('FreshToken')) return
   const rule = headers.get('Cache-Control')
@@ -74,10 +75,10 @@ function isPrivate(rule: string): boolean {
   return directives.includes('private') && !opens
 }
 
-/** The last value of `Vary` and its bits, because most responses of an application have the same value. */
+/** The last value of `Vary` and its bits. Most responses of an application have the same value. */
 let [lastVary, lastBits] = ['', 0]
 
-function varyBits(vary: string): number {
+function bitsOf(vary: string): number {
   if (vary !== lastVary) [lastVary, lastBits] = [vary, readVary(vary)]
   return lastBits
 }

@@ -70,17 +70,17 @@ export function closeServer(
       stopListening(server, closed)
       finalRequests.end()
     }
-    let arrived = -1
+    let lastTotal = -1
     /**
      * Closes the listener after a check interval without new connections, including those of this turn of the event
      * loop.
      */
     const stopInSilence = (isOverdue: boolean): void => {
-      const before = arrived
-      arrived = connections.arrived
+      const previousTotal = lastTotal
+      lastTotal = connections.totalCount
       finalRequests.begin()
       setImmediate(() => {
-        if (server.listening && (isOverdue || before === connections.arrived)) stop()
+        if (server.listening && (isOverdue || previousTotal === connections.totalCount)) stop()
       })
     }
     const checkConnections = (): void => {
@@ -88,7 +88,7 @@ export function closeServer(
       if (server.listening) {
         if (!takesNew) stop()
         else if (connections.size === 0) {
-          arrived = connections.arrived
+          lastTotal = connections.totalCount
           stopInSilence(false)
         } else if (passed >= linger) stopInSilence(passed >= linger + maxQuietWait)
       }

@@ -25,7 +25,8 @@ interface SendProgress {
   readonly passed: number
   /** Bytes that wait for the system. */
   readonly queued: number
-  readonly at: number
+  /** When either number last changed, by the monotonic clock. */
+  readonly changedAt: number
 }
 
 /** The maximum time between two checks of the connections, in milliseconds. */
@@ -36,14 +37,15 @@ export class Connections implements Iterable<Socket> {
   readonly #unreadResponses: UnreadResponses
   readonly #open = new Set<Socket>()
   readonly #byAddress = new AddressCounts()
-  readonly #refused = new WeakMap<Socket, () => HttpError>()
+  readonly #refused = new WeakSet<Socket>()
+  /** Spares most requests the look-up in `#refused`. */
+  #hasRefused = false
   readonly #progress = new WeakMap<Socket, SendProgress>()
   readonly #upgraded = new WeakMap<Socket, UpgradedConnection>()
   /** Counted here, because Node starts its count again with each parser that reads from a connection. */
   readonly #requests = new WeakMap<Socket, { count: number }>()
-  #refuses = false
-  /** The total number of connections. */
-  arrived = 0
+  /** The number of connections since the start. */
+  totalCount = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(bounds: ConnectionBounds, unreadResponses: UnreadResponses) {
@@ -60,22 +62,22 @@ export class Connections implements Iterable<Socket> {
   }
 
   /**
-   * Registers a connection. If there are too many, its first request is rejected. A registered connection stays as it
-   * is.
+   * Registers a connection, unless it is registered. If there are too many, its requests are rejected.
    */
   add(socket: Socket): void {
     if (this.#open.has(socket)) return
     const { connections, connectionsByAddress } = this.#bounds
     const key = addressKey(socket.remoteAddress ?? '')
     if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
-      this.#refuse(socket, connectionRefusal)
+      this.#refused.add(socket)
+      this.#hasRefused = true
     }
-    this.arrived++
+    this.totalCount++
     this.#open.add(socket)
     this.#requests.set(socket, { count: 0 })
     this.#byAddress.add(key)
     this.#unreadResponses.follow(socket)
-    this.#timer ??= this.#watch()
+    this.#timer ??= this.#startChecks()
     socket.once('close', () => {
       this.#open.delete(socket)
       this.#byAddress.remove(key)
@@ -83,8 +85,8 @@ export class Connections implements Iterable<Socket> {
   }
 
   /** Registers that the connection uses another protocol from now on. */
-  upgraded(socket: Socket, upgraded: UpgradedConnection): void {
-    this.#upgraded.set(socket, upgraded)
+  setUpgraded(socket: Socket, connection: UpgradedConnection): void {
+    this.#upgraded.set(socket, connection)
   }
 
   /** Makes the next request the last one of this connection. */
@@ -92,8 +94,8 @@ export class Connections implements Iterable<Socket> {
     this.#requests.set(socket, { count: Infinity })
   }
 
-  /** Counts a request. @returns true if it is the last one that the connection may send */
-  isLast(socket: Socket): boolean {
+  /** @returns true if it is the last request that the connection may send */
+  countRequest(socket: Socket): boolean {
     const requests = this.#requests.get(socket)
     return requests !== undefined && ++requests.count >= this.#bounds.requests
   }
@@ -103,24 +105,20 @@ export class Connections implements Iterable<Socket> {
    * from the end of its head. An incomplete head, and a connection without any byte, do not count.
    */
   isBusy(socket: Socket): boolean {
-    const { _httpMessage: message } = socket as { _httpMessage?: object | null }
+    // Node's field for the response that the connection sends next.
+    const { _httpMessage: response } = socket as { _httpMessage?: object | null }
     return (
-      (message !== undefined && message !== null) || this.#upgraded.get(socket)?.isBusy === true
+      (response !== undefined && response !== null) || this.#upgraded.get(socket)?.isBusy === true
     )
   }
 
   /** @returns the error for requests of this connection, usually none */
   refusalFor(socket: Socket): HttpError | undefined {
-    return this.#refuses ? this.#refused.get(socket)?.() : undefined
+    return this.#hasRefused && this.#refused.has(socket) ? connectionRefusal() : undefined
   }
 
-  #refuse(socket: Socket, reason: () => HttpError): void {
-    this.#refuses = true
-    this.#refused.set(socket, reason)
-  }
-
-  /** One shared clock, because a timer for each connection would be reset with every request. */
-  #watch(): NodeJS.Timeout {
+  /** One shared timer, because a timer for each connection would be reset with every request. */
+  #startChecks(): NodeJS.Timeout {
     const every = Math.max(10, Math.min(maxCheckInterval, this.#bounds.stall / 4))
     const timer = setInterval(() => {
       if (this.#open.size === 0) {
@@ -143,10 +141,10 @@ export class Connections implements Iterable<Socket> {
     const before = this.#progress.get(socket)
     const now = performance.now()
     if (before === undefined || before.passed !== passed || before.queued !== queued) {
-      this.#progress.set(socket, { passed, queued, at: now })
-    } else if (now - before.at >= this.#bounds.stall) {
+      this.#progress.set(socket, { passed, queued, changedAt: now })
+    } else if (now - before.changedAt >= this.#bounds.stall) {
       socket.destroy()
-      this.#unreadResponses.stalled()
+      this.#unreadResponses.countStalled()
     }
   }
 }

@@ -1,7 +1,4 @@
-/**
- * The response to a request, while it is built and sent. Steps and handlers collect headers for it before it exists.
- * Written by `http/`.
- */
+/** The state of a response from the arrival of its request until its last byte. */
 import { checkHeader } from './header-checks.js'
 import { HeaderList } from './header-list.js'
 import type { Outgoing } from './node-messages.js'
@@ -13,21 +10,21 @@ export interface ReturnedStream {
   readonly runInContext: (work: () => void) => void
 }
 
-/** A response that is being sent. */
-export interface Sending {
+/** What the writers of a response's body use of its request. */
+export interface RespondingRequest {
   readonly outgoing: Outgoing
   readonly route?: object | undefined
   readonly response: Pick<PendingResponse, 'sentBytes'>
 }
 
 export class PendingResponse {
-  /** Collected headers, which are sent with any response. */
+  /** Headers that steps and handlers collected, which are sent with any response. */
   headers: HeaderList | undefined = undefined
-  /** The request headers that it depends on: bits of `cache-headers.ts`. */
-  dependsOn = 0
+  /** The request headers that the response depends on: bits of `cache-headers.ts`. */
+  varyBits = 0
   /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
   streams: ReturnedStream[] | undefined = undefined
-  /** True after JSON that depends on the caller was written for it. */
+  /** True after JSON that depends on the caller was written for the response. */
   jsonDependsOnCaller = false
   /** The error of a 5xx response, if there is one. */
   failure: unknown = undefined
@@ -39,29 +36,28 @@ export class PendingResponse {
   /** Adds a header. @throws {TypeError} if the name or the value cannot be sent */
   addHeader(name: string, value: string): void {
     checkHeader(name, value)
-    this.addChecked(name, value)
+    this.addUnchecked(name, value)
   }
 
-  addChecked(name: string, value: string): void {
+  addUnchecked(name: string, value: string): void {
     this.headers ??= new HeaderList()
     this.headers.add(name, value)
   }
 
-  /** As `addHeader`, but replaces a header that was added by that name, unless it may repeat. */
+  /** Replaces a header of that name that was added before, unless the header may repeat. Throws as `addHeader` does. */
   setHeader(name: string, value: string): void {
     checkHeader(name, value)
     this.headers ??= new HeaderList()
     this.headers.set(name, value)
   }
 
-  /** Adds the headers of a route. */
-  addAll(headers: HeaderList): void {
+  addHeaders(headers: HeaderList): void {
     if (this.headers === undefined) this.headers = headers.copy()
     else this.headers.addAll(headers)
   }
 
-  /** @param bits of `cache-headers.ts` */
+  /** @param bits the request headers that the response depends on: bits of `cache-headers.ts` */
   varyOn(bits: number): void {
-    this.dependsOn |= bits
+    this.varyBits |= bits
   }
 }

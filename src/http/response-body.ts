@@ -7,7 +7,7 @@
 
 import type { ServerRequest } from './server-request.js'
 import { endInPieces, largeAnswer } from './unread-responses.js'
-import type { Sending } from './pending-response.js'
+import type { RespondingRequest } from './pending-response.js'
 
 /** Prototypes of instances that are plain JSON data, such as checked inputs and records. */
 const dataPrototypes = new WeakSet<object>()
@@ -250,14 +250,18 @@ export function writeLongList(
  *
  * @param bytes the length of `content` in bytes
  */
-export function endWith(sending: Sending, content: string | Uint8Array, bytes: number): void {
+export function endWith(
+  request: RespondingRequest,
+  content: string | Uint8Array,
+  bytes: number,
+): void {
   if (bytes >= largeAnswer) {
-    writeScheduler.recordLarge(sending.route)
-    endInPieces(sending, content, bytes)
+    writeScheduler.recordLarge(request.route)
+    endInPieces(request, content, bytes)
     return
   }
-  const { outgoing } = sending
-  sending.response.sentBytes = bytes
+  const { outgoing } = request
+  request.response.sentBytes = bytes
   const { socket } = outgoing
   // No socket: a fake response, a disconnected client, or a response that waits for earlier ones on its connection.
   if (typeof content !== 'string' || socket === undefined || socket === null) {

@@ -2,7 +2,7 @@
  * Completes the headers of a response: type and length of the body, CORS, cookies, headers that were collected on the
  * request, and cache rules. Source: RFC 9110 §6.4.1 and §8.6.
  */
-import { addCacheHeaders, completeCacheHeaders, onAccept } from './cache-headers.js'
+import { addCacheHeaders, mergeCacheHeaders, onAccept } from './cache-headers.js'
 import { toTokenCookie } from './token-cookie.js'
 import type { Cors } from './cors.js'
 import { HeaderList } from './header-list.js'
@@ -49,7 +49,7 @@ export class ResponseHeads {
       addCacheHeaders(headers, request)
     } else {
       headers.collect(collected)
-      finish(headers, request, request.response.dependsOn)
+      finish(headers, request, request.response.varyBits)
     }
     if (tag !== undefined || collected !== undefined) this.#cors.exposePresent(headers)
     return headers
@@ -64,7 +64,7 @@ export class ResponseHeads {
     headers.addAll(this.#cors.headersFor(request))
     if (request.response.headers !== undefined) headers.collect(request.response.headers)
     this.#cors.exposePresent(headers)
-    finish(headers, request, request.response.dependsOn)
+    finish(headers, request, request.response.varyBits)
     return headers
   }
 
@@ -74,7 +74,7 @@ export class ResponseHeads {
     addDefaults(list, request)
     if (request.response.headers !== undefined) list.collect(request.response.headers)
     // A cache before the handler stores one representation. `Accept` is named when the response is sent.
-    finish(list, request, request.response.dependsOn & ~onAccept)
+    finish(list, request, request.response.varyBits & ~onAccept)
     response.markPrepared(request)
     return response
   }
@@ -87,11 +87,11 @@ function addDefaults(headers: HeaderList, request: ServerRequest): void {
   if (token !== undefined) headers.add('Set-Cookie', toTokenCookie(request, token))
 }
 
-function finish(headers: HeaderList, request: ServerRequest, dependsOn: number): void {
+function finish(headers: HeaderList, request: ServerRequest, varyBits: number): void {
   const { basePath } = request
   const location = basePath === '' ? undefined : headers.first('Location')
   if (location !== undefined) headers.set('Location', withBasePath(location, basePath))
-  completeCacheHeaders(headers, request, dependsOn)
+  mergeCacheHeaders(headers, request, varyBits)
 }
 
 /** Adds the application's prefix to an address that begins with one slash, unless it is there already. */

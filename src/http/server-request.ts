@@ -312,7 +312,7 @@ export class ServerRequest implements HttpRequest {
     if (this.#id === undefined) {
       this.#id = requestId(this.incoming.headers['x-request-id'])
       // The value is valid for a header.
-      this.response.addChecked(requestIdHeader, this.#id)
+      this.response.addUnchecked(requestIdHeader, this.#id)
     }
     return this.#id
   }

@@ -173,7 +173,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   let isClosing = false
   const countRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (connections.isLast(incoming.socket) || isClosing) outgoing.shouldKeepAlive = false
+    if (connections.countRequest(incoming.socket) || isClosing) outgoing.shouldKeepAlive = false
   }
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     countRequest(incoming, outgoing)
@@ -212,7 +212,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     const upgraded = isRefused ? undefined : upgrade?.(incoming, socket, head)
     if (upgraded === undefined) {
       parseWithoutUpgrade(server, incoming, socket, head)
-    } else connections.upgraded(socket, upgraded)
+    } else connections.setUpgraded(socket, upgraded)
   }
   const takeHead = (incoming: IncomingMessage, head: Buffer): void => {
     const { socket } = incoming

@@ -1,6 +1,6 @@
 /** Writes a streamed body with back-pressure, until it ends or the client disconnects. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
-import type { Sending } from './pending-response.js'
+import type { RespondingRequest } from './pending-response.js'
 import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {
@@ -26,11 +26,11 @@ export interface StreamHeartbeat {
  * the response is not ended, and its head is not sent if the first chunk has failed
  */
 export async function streamBody(
-  sending: Sending,
+  request: RespondingRequest,
   reader: ChunkReader,
   options: StreamOptions,
 ): Promise<void> {
-  const { outgoing } = sending
+  const { outgoing } = request
   let beating: NodeJS.Timeout | undefined
   const leave = () => {
     clearInterval(beating)
@@ -40,9 +40,9 @@ export async function streamBody(
   try {
     const first = Promise.resolve(reader.next())
     if (options.heartbeat !== undefined) {
-      beating = await openEarly(sending, first, options.heartbeat, options.writeHead)
+      beating = await openEarly(request, first, options.heartbeat, options.writeHead)
     }
-    await writeAll(sending, reader, await first, options)
+    await writeAll(request, reader, await first, options)
     // A client may disconnect in the turn in which a chunk arrives, before the listener of `close` exists.
     if (isClosed(outgoing)) reader.cancel()
   } catch (error) {
@@ -55,12 +55,12 @@ export async function streamBody(
 }
 
 async function writeAll(
-  sending: Sending,
+  request: RespondingRequest,
   reader: ChunkReader,
   first: IteratorResult<unknown>,
   options: StreamOptions,
 ): Promise<void> {
-  const { outgoing } = sending
+  const { outgoing } = request
   const { length = Infinity } = options
   let sent = 0
   for (let result = first; !isClosed(outgoing); result = await reader.next()) {
@@ -72,7 +72,7 @@ async function writeAll(
       finish(outgoing, sent, length)
       return
     }
-    sending.response.sentBytes += chunk.length
+    request.response.sentBytes += chunk.length
     if (chunk.length > 0 && !outgoing.write(chunk)) await roomIn(outgoing)
   }
 }
@@ -94,17 +94,17 @@ function isClosed(outgoing: Outgoing): boolean {
  * still gets an error response.
  */
 async function openEarly(
-  sending: Sending,
+  request: RespondingRequest,
   first: Promise<unknown>,
   heartbeat: StreamHeartbeat,
   writeHead: () => void,
 ): Promise<NodeJS.Timeout | undefined> {
-  const { outgoing } = sending
+  const { outgoing } = request
   await Promise.race([first, new Promise((resolve) => setImmediate(resolve))])
   if (isClosed(outgoing)) return undefined
   writeHead()
   const beat = (): void => {
-    sending.response.sentBytes += heartbeat.text.length
+    request.response.sentBytes += heartbeat.text.length
     outgoing.write(heartbeat.text)
   }
   beat()

@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
 import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 import type { Log } from '../core/log.js'
-import type { Sending } from './pending-response.js'
+import type { RespondingRequest } from './pending-response.js'
 
 let collect: (() => void) | undefined
 
@@ -84,8 +84,8 @@ export class UnreadResponses {
     followers.set(socket, this)
   }
 
-  /** A connection was closed because its client read nothing for too long. */
-  stalled(): void {
+  /** Counts a connection that was closed because its client read nothing for too long. */
+  countStalled(): void {
     this.#stalled++
     this.#scheduleLog()
   }
@@ -161,12 +161,16 @@ export class UnreadResponses {
 const followers = new WeakMap<object, UnreadResponses>()
 
 /** Sends a large response in pieces. An untracked connection gets it in one piece. */
-export function endInPieces(sending: Sending, content: string | Uint8Array, bytes: number): void {
-  const { outgoing } = sending
+export function endInPieces(
+  request: RespondingRequest,
+  content: string | Uint8Array,
+  bytes: number,
+): void {
+  const { outgoing } = request
   const { socket } = outgoing
   const answers = socket ? followers.get(socket) : undefined
   if (socket === undefined || socket === null || answers === undefined) {
-    sending.response.sentBytes = bytes
+    request.response.sentBytes = bytes
     outgoing.end(content)
     return
   }
@@ -195,7 +199,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
       if (next.done === true) break
       const part = next.value
       const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
-      sending.response.sentBytes += size
+      request.response.sentBytes += size
       const goesOn =
         typeof part === 'string' ? outgoing.write(part, encoding) : outgoing.write(part)
       answers.took(unread, size)
@@ -207,7 +211,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
     }
     outgoing.end()
   }
-  sending.response.sentBytes = 0
+  request.response.sentBytes = 0
   send()
 }
 

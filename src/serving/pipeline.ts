@@ -41,7 +41,7 @@ export class Pipeline {
   /** Serves a request by a route. Never throws. */
   start(request: ServerRequest, route: ServedRoute): void {
     request.matchedRoute = route
-    if (route.headers !== undefined) request.response.addAll(route.headers)
+    if (route.headers !== undefined) request.response.addHeaders(route.headers)
     if (route.hasLiveQueries) request.response.varyOn(onAccept)
     runInRequest(request, this.#run, route.toClient, 0)
   }
