@@ -1,49 +1,21 @@
 /** Fills the route table of a planned application: first its own routes, then the framework's. */
-import { joinPaths, parsePattern, restType } from '../routing/pattern.js'
-import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
-import { ServedRoute, surround } from '../serving/served-route.js'
-import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-connection.js'
-import { promiseOf } from '../core/maybe-promise.js'
-import { readWithin } from '../http/bodies/read-body.js'
-import { type ServeContext, serveRoute } from '../serving/serve-route.js'
-import type { Settings } from './options.js'
 import { Problems } from '../errors/problems.js'
+import { restType } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route.js'
 import { RouteTable, VersionedTable, type RouteLookup } from '../routing/route-table.js'
+import type { FindFile } from '../serving/dispatcher.js'
+import type { FrameworkRoute } from '../serving/framework-route.js'
 import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
+import { liveQueriesRoute, type Serve } from '../serving/live-connection.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
+import { type ServeContext, serveRoute } from '../serving/serve-route.js'
+import { ServedRoute, surround, type PipelineEntry } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
-import { graphqlRoutes, type GraphqlServing, aroundOperations } from './graphql-routes.js'
-import type { FindFile } from '../serving/dispatcher.js'
+import { aroundOperations, graphqlRoutes } from './graphql-routes.js'
 import type { ApplicationPlan } from './plan-application.js'
 import type { FolderRoute } from './static-files.js'
 import { versionReader } from './versions.js'
-
-/** Maximum bytes of all queries of a request. */
-const maxBodyBytes = 256 * 1024
-
-/**
- * Open to all callers, because each query is authorized by its own route. A token in the request is checked and renewed
- * here.
- */
-function liveQueriesRoute(
-  { basePath, limits }: Settings,
-  { gate, times }: ServeContext,
-  serve: Serve,
-): FrameworkRoute {
-  const pattern = parsePattern(joinPaths(basePath, liveQueriesPath), new Problems())
-  if (pattern === undefined) throw new Error(`${basePath}${liveQueriesPath} is not a path.`)
-  const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
-  return frameworkRoute({
-    pattern,
-    name: 'live',
-    method: 'POST',
-    before: [(request) => promiseOf(gate.recognise(request)), readBody],
-    invoke: (request) => openLiveQueries(request, serve),
-    after: [(request) => promiseOf(gate.rotate(request))],
-    timeout: times.handler,
-  })
-}
 
 export interface FilledTable {
   /** Finds a file of a static folder. It has priority over a route with `<rest:path>`. Undefined without such folders. */
@@ -55,95 +27,119 @@ export interface FilledTable {
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
+type Table = RouteTable<ServedRoute> | VersionedTable<ServedRoute>
+
+/** Puts the application's interceptors around a route of the framework. */
+type Surround = (served: ServedRoute) => ServedRoute
+
 /**
  * @param serve handles a request through the table, for requests inside another connection
  * @throws {DeclarationError} with all invalid interceptors and decorators
  */
 export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: Serve): FilledTable {
   const problems = new Problems()
-  const find: FindInstance = (token) => plan.container.get(token)
-  const { versions } = plan.settings
+  const { versions, times, docs, basePath } = plan.settings
+  const findInstance: FindInstance = (token) => plan.container.get(token)
+  const interceptorsOf = (info: RouteInfo | undefined): readonly PipelineEntry[] => {
+    const planned = plan.frameworkInterceptors
+    const { gate, body } = createInterceptors(planned, info, findInstance, problems)
+    return [...gate, ...body]
+  }
+  const withInterceptors: Surround = (served) => surround(served, interceptorsOf(served.info))
   const table =
     versions.by === 'path'
       ? new RouteTable<ServedRoute>()
       : new VersionedTable<ServedRoute>(versionReader(versions))
-  const servedRoutes = new Map<RouteInfo, ServedRoute>()
-  for (const planned of plan.routes) {
-    const { route } = planned
-    const controller = plan.container.get(route.controller)
-    const interceptors = createInterceptors(planned.interceptors, planned.info, find, problems)
-    const served = serveRoute(planned, controller, context, interceptors)
-    servedRoutes.set(planned.info, served)
-    const last = route.pattern.segments.at(-1)
-    const isRest = route.method === 'GET' && last?.kind === 'parameter' && last.type === restType
-    const routed = isRest ? served.with({ yieldsToFiles: true }) : served
-    if (route.options.internal === true) continue
-    if (table instanceof RouteTable) table.add(route.method, route.pattern, routed)
-    else table.add(route.method, route.pattern, routed, route.version)
-  }
-  const files = addFrameworkRoutes(table, plan, context, find, (served) => {
-    const { gate, body } = createInterceptors(
-      plan.frameworkInterceptors,
-      served.info,
-      find,
-      problems,
-    )
-    return surround(served, [...gate, ...body])
-  })
-  const { pattern, served } = liveQueriesRoute(plan.settings, context, serve)
-  const { gate, body } = createInterceptors(plan.frameworkInterceptors, served.info, find, problems)
-  table.add('POST', pattern, surround(served, [...gate, ...body]))
-  const interceptors = createInterceptors(plan.frameworkInterceptors, undefined, find, problems)
-  const outside = [...interceptors.gate, ...interceptors.body]
+  const servedRoutes = serveControllers(plan, context, findInstance, problems)
+  addControllerRoutes(table, plan.routes, servedRoutes)
+  // After the application's own routes, which take precedence for the same path.
+  const frameworkRoutes = [
+    ...createGraphqlRoutes(plan, context, findInstance),
+    ...docsRoutes(docs, plan.document, { gate: context.gate, timeout: times.handler, basePath }),
+    ...plan.folders,
+    liveQueriesRoute(plan.settings, context, serve),
+  ]
+  for (const { method, pattern, served } of frameworkRoutes)
+    table.add(method, pattern, withInterceptors(served))
+  const findFile = addStaticFiles(table, plan.files, withInterceptors)
+  const unmatched = interceptorsOf(undefined)
   problems.throwIfAny()
-  const aroundUnmatched = (refuse: Invoker): ServedRoute =>
-    surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
   return {
     table,
-    findFile: files,
+    findFile,
     servedRoutes,
-    aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched,
+    aroundUnmatched:
+      unmatched.length === 0
+        ? undefined
+        : (refuse) => surround(unmatchedRoute(refuse, times.handler), unmatched),
   }
 }
 
-/** Added after the application's own routes, which take precedence for the same path. */
-function addFrameworkRoutes(
-  table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
-  plan: ApplicationPlan,
+function serveControllers(
+  { routes, container }: ApplicationPlan,
   context: ServeContext,
-  find: FindInstance,
-  around: (served: ServedRoute) => ServedRoute,
-): FindFile | undefined {
-  const { settings, document, graphql, graphqlInterceptors, folders, files } = plan
-  const { basePath, docs, limits, times } = settings
-  const documentation = docsRoutes(docs, document, {
-    gate: context.gate,
-    timeout: times.handler,
-    basePath,
+  findInstance: FindInstance,
+  problems: Problems,
+): ReadonlyMap<RouteInfo, ServedRoute> {
+  const servedRoutes = new Map<RouteInfo, ServedRoute>()
+  for (const planned of routes) {
+    const { info, route } = planned
+    const interceptors = createInterceptors(planned.interceptors, info, findInstance, problems)
+    const controller = container.get(route.controller)
+    servedRoutes.set(info, serveRoute(planned, controller, context, interceptors))
+  }
+  return servedRoutes
+}
+
+/** Internal routes can be called, but not requested. */
+function addControllerRoutes(
+  table: Table,
+  routes: readonly PlannedRoute[],
+  servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>,
+): void {
+  for (const { info, route } of routes) {
+    const served = servedRoutes.get(info)
+    if (served === undefined || route.options.internal === true) continue
+    const { method, pattern, version } = route
+    const last = pattern.segments.at(-1)
+    const isRest = method === 'GET' && last?.kind === 'parameter' && last.type === restType
+    const routed = isRest ? served.with({ yieldsToFiles: true }) : served
+    if (table instanceof RouteTable) table.add(method, pattern, routed)
+    else table.add(method, pattern, routed, version)
+  }
+}
+
+function createGraphqlRoutes(
+  { settings, graphql, graphqlInterceptors }: ApplicationPlan,
+  context: ServeContext,
+  findInstance: FindInstance,
+): readonly FrameworkRoute[] {
+  return graphqlRoutes(graphql, context, {
+    limits: settings.limits,
+    basePath: settings.basePath,
+    around: (instance) =>
+      aroundOperations(instance, graphqlInterceptors, findInstance, context.gate),
   })
-  const serving: GraphqlServing = {
-    limits,
-    basePath,
-    around: (instance) => aroundOperations(instance, graphqlInterceptors, find, context.gate),
-  }
-  for (const { method, pattern, served } of graphqlRoutes(graphql, context, serving)) {
-    table.add(method, pattern, around(served))
-  }
-  for (const { pattern, served } of [...documentation, ...folders]) {
-    table.add('GET', pattern, around(served))
-  }
-  const byPath = new RouteTable<{
+}
+
+/** @returns undefined without static files */
+function addStaticFiles(
+  table: Table,
+  files: readonly FolderRoute[],
+  withInterceptors: Surround,
+): FindFile | undefined {
+  const folders = new RouteTable<{
     readonly served: ServedRoute
     readonly hasFile: FolderRoute['hasFile']
   }>()
-  for (const { pattern, served, hasFile } of files) {
-    const intercepted = around(served)
-    table.add('GET', pattern, intercepted)
-    byPath.add('GET', pattern, { served: intercepted, hasFile })
+  for (const { pattern, served: folder, hasFile } of files) {
+    const served = withInterceptors(folder)
+    table.add('GET', pattern, served)
+    folders.add('GET', pattern, { served, hasFile })
   }
   if (files.length === 0) return undefined
   return (path, values) => {
-    const found = byPath.match('GET', path, values)
+    const found = folders.match('GET', path, values)
     return found?.hasFile(String(values[0])) === true ? found.served : undefined
   }
 }

@@ -177,11 +177,7 @@ function checkPaths(
     }
 }
 
-interface GraphqlRoute extends FrameworkRoute {
-  readonly method: RouteMethod
-}
-
-export interface GraphqlServing {
+interface GraphqlServing {
   readonly limits: Limits
   readonly basePath: string
   /** The interceptors around the operations of an instance; undefined if there are none. */
@@ -193,7 +189,7 @@ export function graphqlRoutes(
   { instances }: PlannedGraphql,
   context: ServeContext,
   { limits, basePath, around }: GraphqlServing,
-): GraphqlRoute[] {
+): FrameworkRoute[] {
   const bodyReader = (body: number): Step =>
     readWithin({ limits: { ...limits, body }, declared: false }, context.times)
   return instances.flatMap((instance) => {
@@ -212,7 +208,7 @@ function serve(
   endpoint: GraphqlEndpoint,
   { sessions, times, promises }: ServeContext,
   intercept: Intercept | undefined,
-): GraphqlRoute[] {
+): FrameworkRoute[] {
   const { method, path, runsOperations, before, handle } = endpoint
   const pattern = parsePattern(path, new Problems())
   if (pattern === undefined) return []
@@ -228,8 +224,7 @@ function serve(
       ? followPromises(handle, `${method} ${path}`, promises)
       : handle
   const options = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
-  if (!runsOperations || intercept === undefined)
-    return [{ method, ...frameworkRoute({ ...options, ...steps }) }]
+  if (!runsOperations || intercept === undefined) return [frameworkRoute({ ...options, ...steps })]
   const { served } = frameworkRoute({ ...options, after: steps.after })
   const entries = [...steps.before.map((step) => ({ step })), { intercept }]
   return [{ method, pattern, served: surround(served, entries) }]

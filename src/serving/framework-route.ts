@@ -6,6 +6,7 @@ import type { Invoker } from './invoker.js'
 import { ServedRoute, type Step } from './served-route.js'
 
 export interface FrameworkRoute {
+  readonly method: RouteMethod
   readonly pattern: Pattern
   readonly served: ServedRoute
 }
@@ -46,7 +47,7 @@ export function frameworkRoute({
     rule,
     timeout,
   })
-  return { pattern, served }
+  return { method, pattern, served }
 }
 
 function routeInfo(method: RouteMethod, pattern: Pattern, name: string): RouteInfo {

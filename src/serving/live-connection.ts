@@ -12,7 +12,12 @@
  * there is no stream, and `ended` marks its end. Only streams of live queries are forwarded. Source: docs/client.md,
  * "Live queries".
  */
+import type { Limits } from '../http/limits.js'
 import { isMap } from '../core/json.js'
+import { promiseOf } from '../core/maybe-promise.js'
+import { Problems } from '../errors/problems.js'
+import { readWithin } from '../http/bodies/read-body.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { HttpError } from '../errors/http-error.js'
 import { events, type EventItem } from '../http/events.js'
 import type { HeaderList } from '../http/header-list.js'
@@ -27,11 +32,39 @@ import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import { isFromOwnPage } from '../http/request-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
+import { frameworkRoute, type FrameworkRoute } from './framework-route.js'
+import type { ServeContext } from './serve-route.js'
 
-export const liveQueriesPath = '/filigree/live'
+const routePath = '/filigree/live'
 
 /** Serves a request. */
 export type Serve = (incoming: Incoming, outgoing: Outgoing) => void
+
+/** Maximum bytes of the body, which lists all queries. */
+const maxBodyBytes = 256 * 1024
+
+/**
+ * Open to all callers, because each query is authorized by its own route. A token in the request is checked and renewed
+ * here.
+ */
+export function liveQueriesRoute(
+  { basePath, limits }: { readonly basePath: string; readonly limits: Limits },
+  { gate, times }: ServeContext,
+  serve: Serve,
+): FrameworkRoute {
+  const pattern = parsePattern(joinPaths(basePath, routePath), new Problems())
+  if (pattern === undefined) throw new Error(`${basePath}${routePath} is not a path.`)
+  const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
+  return frameworkRoute({
+    pattern,
+    name: 'live',
+    method: 'POST',
+    before: [(request) => promiseOf(gate.recognise(request)), readBody],
+    invoke: (request) => openLiveQueries(request, serve),
+    after: [(request) => promiseOf(gate.rotate(request))],
+    timeout: times.handler,
+  })
+}
 
 interface LiveQueryRequest {
   readonly path: string
@@ -43,7 +76,7 @@ const maxQueries = 100
 const longestId = 200
 
 /** @throws {HttpError} 400 if the body has no list of queries */
-export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
+function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
   const queries = readQueries(request.body)
   const carrier = carrierOf(request.incoming, { withCookies: isFromOwnPage(request) })
   const answers = queries.map(() => new FakeResponse())
