@@ -8,7 +8,7 @@ import { el, replace, type Child } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { markBusy, type Form } from './form.js'
 import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
-import { cachedTitle, lookUp } from './titles.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { toCount, toText, withCount } from './format.js'
 
 /** Up to this many rows change in one transaction. */
@@ -150,7 +150,7 @@ class BulkDialog {
         summary.add(preview)
         return preview.count
       })
-      await summary.lookUp()
+      await summary.loadTitles()
       this.#showPreview(count, summary, values)
     } catch (error) {
       this.#back()
@@ -316,11 +316,11 @@ class PreviewSummary {
     }
   }
 
-  /** Looks up the titles of the rows whose keys change. */
-  async lookUp(): Promise<void> {
+  /** Loads the titles of the rows whose keys change. */
+  async loadTitles(): Promise<void> {
     for (const { field, from, to } of this.#groups.values()) {
       const target = targetOf(this.record, fieldOf(this.record, field))
-      if (target !== undefined) await lookUp(target, [from, to])
+      if (target !== undefined) await loadTitles(target, [from, to])
     }
   }
 

@@ -14,7 +14,7 @@ import {
   targetOf,
   type KindInfo,
 } from './schema.js'
-import { cachedTitle, lookUp } from './titles.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
 import { toCount, toText, toLabel, withCount } from './format.js'
 
@@ -185,7 +185,7 @@ async function toBars(
   const field = record.fields.find(({ name }) => name === by)
   const target = targetOf(record, field)
   if (target !== undefined)
-    await lookUp(
+    await loadTitles(
       target,
       rows.map((row) => row[by]),
     )

@@ -2,7 +2,7 @@
 import type { Control } from './field-controls.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
-import { cachedTitle, lookUp } from './titles.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { lower, toText } from './format.js'
 
 export interface FieldConflict {
@@ -107,7 +107,7 @@ function valueNode(record: RecordInfo, name: string, value: unknown): HTMLElemen
     node.textContent = keys.map((key) => cachedTitle(target, key)).join(', ') || '–'
   }
   draw()
-  lookUp(target, keys)
+  loadTitles(target, keys)
     .then(draw)
     .catch(() => undefined)
   return node

@@ -9,24 +9,24 @@ interface ControlType {
   readonly textarea?: ElementAttributes
   /** The values to choose from, with their labels. */
   readonly choices?: readonly ControlChoice[]
-  /** Whether a filter can name values: "is not", "is one of". */
-  readonly canNameValues?: true
+  /** Whether a filter offers "is not" and "is one of". */
+  readonly comparesValues?: true
   /** The class of a range of values in a filter. */
-  readonly range?: string
+  readonly rangeClass?: string
   /** The class of a cell in a list. */
-  readonly cell?: string
+  readonly cellClass?: string
   /** Whether lists have no column for the field. */
   readonly isOnlyInForms?: true
 }
 
 type ControlChoice = readonly [value: string, label: string]
 
-const line: ControlType = { input: { type: 'text', dir: 'auto' }, canNameValues: true }
+const line: ControlType = { input: { type: 'text', dir: 'auto' }, comparesValues: true }
 
 const number = (inputmode: string): ControlType => ({
   input: { type: 'text', inputmode, class: 'number' },
-  canNameValues: true,
-  cell: 'number',
+  comparesValues: true,
+  cellClass: 'number',
 })
 
 export const controlTypes: Readonly<Record<KindInfo['control'], ControlType>> = {
@@ -42,9 +42,13 @@ export const controlTypes: Readonly<Record<KindInfo['control'], ControlType>> = 
       ['false', 'No'],
     ],
   },
-  date: { input: { type: 'date' }, canNameValues: true, cell: 'when' },
-  time: { input: { type: 'time', step: 1 }, cell: 'when' },
-  datetime: { input: { type: 'datetime-local', step: 1 }, cell: 'when', range: 'range long' },
+  date: { input: { type: 'date' }, comparesValues: true, cellClass: 'when' },
+  time: { input: { type: 'time', step: 1 }, cellClass: 'when' },
+  datetime: {
+    input: { type: 'datetime-local', step: 1 },
+    cellClass: 'when',
+    rangeClass: 'range long',
+  },
   file: { input: { type: 'file' }, isOnlyInForms: true },
 }
 

@@ -1,8 +1,9 @@
 /** The form controls of fields. */
+import { fingerprint } from './compare-values.js'
 import { choicesOf, controlTypes } from './control-types.js'
 import { el, put, listen, newId, type Child } from './element.js'
 import { findFieldError } from './field-rules.js'
-import { hasLines, parseText, Unreadable, writeText } from './field-values.js'
+import { hasLines, parseInput, Unreadable, toInputText } from './field-values.js'
 import { toSize } from './format.js'
 import type { PickerOptions } from './picker.js'
 import { type FieldInfo, labelOf } from './schema.js'
@@ -66,13 +67,6 @@ export function labelBelow({ label, labelAt }: Control, path: string): string {
   return path === '' ? label : (labelAt?.(path) ?? label)
 }
 
-/** A text that differs if two values differ. */
-export const fingerprint = (value: unknown): string =>
-  value === undefined ? '' : JSON.stringify(value)
-
-export const byText = (one: unknown, other: unknown): number =>
-  String(one) < String(other) ? -1 : 1
-
 type Box = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /** Creates the control for a field. */
@@ -111,11 +105,11 @@ function makeBoxControl(field: FieldInfo, options: ControlOptions): Control {
   const read = (): unknown => {
     const raw = rawOf()
     if (original?.raw === raw) return original.value
-    return parseText(field, raw, options.isNew)
+    return parseInput(field, raw, options.isNew)
   }
   const show = (value: unknown): void => {
     if (isCheckbox) input.checked = value === true
-    else input.value = writeText(field, value)
+    else input.value = toInputText(field, value)
   }
   const write = (value: unknown): void => {
     show(value)

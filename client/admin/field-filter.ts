@@ -1,11 +1,12 @@
 /**
- * One class for each way to filter a field. The schema names the way. Relations, lists, and fields with a few values have classes of
- * their own.
+ * The filters of fields. Each offers a main condition, such as "has" or "is from … to …", and many also offer "is not" and
+ * "is one of".
  */
 import { choicesOf, controlTypes } from './control-types.js'
 import { el, newId } from './element.js'
-import { valueTypes, writeText } from './field-values.js'
+import { toInputText, valueTypes } from './field-values.js'
 import { toText } from './format.js'
+import { containsPattern, textOfPattern } from './like-pattern.js'
 import { makePicker } from './picker.js'
 import { makeLinksControl } from './record-controls.js'
 import {
@@ -17,7 +18,7 @@ import {
   type RecordInfo,
   type RelationInfo,
 } from './schema.js'
-import { cachedTitle, escapeLike, lookUp } from './titles.js'
+import { cachedTitle, loadTitles } from './titles.js'
 
 export interface FilterControl {
   readonly node: HTMLElement
@@ -25,10 +26,9 @@ export interface FilterControl {
   readonly read: () => readonly (readonly [name: string, value: string])[]
 }
 
-/** A field that lists cannot be filtered by, and the base of the other classes. */
-export class FieldFilter {
-  /** The text of the usual condition. */
-  readonly usual: string = 'is'
+export abstract class FieldFilter {
+  /** The text of the main condition. */
+  readonly mainText: string = 'is'
 
   constructor(
     readonly record: RecordInfo,
@@ -40,14 +40,12 @@ export class FieldFilter {
   }
 
   /** Whether the conditions "is not" and "is one of" are offered. */
-  get canNameValues(): boolean {
-    return controlTypes[this.field.kind.control].canNameValues === true
+  get comparesValues(): boolean {
+    return controlTypes[this.field.kind.control].comparesValues === true
   }
 
-  /** The control of the usual condition. */
-  makeUsual(_query: URLSearchParams): FilterControl | undefined {
-    return undefined
-  }
+  /** The control of the main condition, with its value in the query. Undefined if the field has no filter. */
+  abstract makeMain(query: URLSearchParams): FilterControl | undefined
 
   /** The control of "is not". */
   makeNot(query: URLSearchParams): FilterControl {
@@ -58,7 +56,7 @@ export class FieldFilter {
   /** The control of "is one of". */
   makeOneOf(query: URLSearchParams): FilterControl {
     const name = `${this.field.name}.in`
-    const value = namedValues(query, name).join(', ')
+    const value = listedValues(query, name).join(', ')
     const box = el('input', { type: 'text', value, placeholder: 'a, b, c' })
     const values = (): string[] => box.value.split(',').map((text) => text.trim())
     return {
@@ -67,39 +65,43 @@ export class FieldFilter {
     }
   }
 
-  /** The text of a value in a condition of the URL. */
+  /**
+   * The text of a value in a condition of the URL.
+   *
+   * @param operator `ne` of `status.ne=open`, and empty for `status=open`
+   */
   describe(operator: string, value: string): string | Promise<string> {
     if (operator === 'in') return value.split(',').join(', ')
-    return operator === 'ilike' ? textOf(value) : value
+    return operator === 'ilike' ? textOfPattern(value) : value
   }
 }
 
 class ContainsFilter extends FieldFilter {
-  override readonly usual = 'has'
+  override readonly mainText = 'has'
 
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     const name = `${this.field.name}.ilike`
-    const box = el('input', { type: 'text', value: textOf(query.get(name) ?? '') })
+    const box = el('input', { type: 'text', value: textOfPattern(query.get(name) ?? '') })
     const read = (): [string, string][] => {
       const text = box.value.trim()
-      return text === '' ? [] : [[name, `%${escapeLike(text)}%`]]
+      return text === '' ? [] : [[name, containsPattern(text)]]
     }
     return { node: labelled(this.label, box), read }
   }
 }
 
 class EqualsFilter extends FieldFilter {
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     return boxControl(this.label, el('input', { type: 'text' }), this.field.name, query)
   }
 }
 
 class RangeFilter extends FieldFilter {
-  override readonly usual = 'is from … to …'
+  override readonly mainText = 'is from … to …'
 
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     const { name, kind } = this.field
-    const { input, range = 'range' } = controlTypes[kind.control]
+    const { input, rangeClass = 'range' } = controlTypes[kind.control]
     const bounds = [
       ['from', `${name}.gte`],
       ['to', `${name}.lte`],
@@ -107,11 +109,11 @@ class RangeFilter extends FieldFilter {
     const boxes = bounds.map(([word, parameter]) => {
       const box = el('input', input)
       const value = query.get(parameter)
-      if (value !== null) box.value = writeText(this.field, value)
+      if (value !== null) box.value = toInputText(this.field, value)
       return { box, parameter, node: labelled(`${this.label} ${word}`, box) }
     })
     return {
-      node: el('div', { class: range }, ...boxes.map(({ node }) => node)),
+      node: el('div', { class: rangeClass }, ...boxes.map(({ node }) => node)),
       read: () => boxes.map(({ box, parameter }) => [parameter, this.#toParameter(box.value)]),
     }
   }
@@ -129,11 +131,11 @@ class RangeFilter extends FieldFilter {
   }
 }
 
-/** A field with a few values: yes and no, or the words of a list. */
+/** A filter of a field with a few values: yes and no, or the values of `oneOf`. */
 class ChoiceFilter extends FieldFilter {
   readonly #choices = choicesOf(this.field) ?? []
 
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     const box = this.#makeSelect(el('option', { value: '' }, 'Any'))
     return boxControl(this.label, box, this.field.name, query)
   }
@@ -153,41 +155,42 @@ class ChoiceFilter extends FieldFilter {
 
   override makeOneOf(query: URLSearchParams): FilterControl {
     const name = `${this.field.name}.in`
-    const checked = namedValues(query, name)
-    const boxes = this.#choices.map(([value]) =>
-      el('input', { type: 'checkbox', value, checked: checked.includes(value) }),
-    )
+    const checked = listedValues(query, name)
+    const choices = this.#choices.map(([value, label]) => ({
+      box: el('input', { type: 'checkbox', value, checked: checked.includes(value) }),
+      label,
+    }))
     return {
       node: el(
         'fieldset',
         {},
         el('legend', {}, `${this.label} is one of`),
-        ...boxes.map((box) => el('label', { class: 'choice' }, box, box.value)),
+        ...choices.map(({ box, label }) => el('label', { class: 'choice' }, box, label)),
       ),
-      read: () => boxes.flatMap((box) => (box.checked ? [[name, box.value] as const] : [])),
+      read: () => choices.flatMap(({ box }) => (box.checked ? [[name, box.value] as const] : [])),
     }
   }
 
   override describe(operator: string, value: string): string | Promise<string> {
-    const label = this.#choices.find(([one]) => one === value)?.[1]
+    const label = this.#choices.find(([choice]) => choice === value)?.[1]
     return label ?? super.describe(operator, value)
   }
 }
 
-/** A list. The usual condition is one of its items. */
+/** A filter of a list. Its condition is that the list has an item. */
 class ListFilter extends FieldFilter {
-  override readonly usual = 'has'
+  override readonly mainText = 'has'
 
-  override get canNameValues(): boolean {
+  override get comparesValues(): boolean {
     return false
   }
 
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     return boxControl(this.label, el('input', { type: 'text' }), `${this.field.name}.has`, query)
   }
 }
 
-/** A field that holds the key of another row. The rows are picked by their titles. */
+/** A filter of a field that holds the key of another row. The user picks rows by their titles. */
 class RelationFilter extends FieldFilter {
   constructor(
     record: RecordInfo,
@@ -198,11 +201,11 @@ class RelationFilter extends FieldFilter {
     super(record, field)
   }
 
-  override get canNameValues(): boolean {
+  override get comparesValues(): boolean {
     return true
   }
 
-  override makeUsual(query: URLSearchParams): FilterControl {
+  override makeMain(query: URLSearchParams): FilterControl {
     return this.#makePicker(this.label, this.field.name, query)
   }
 
@@ -233,7 +236,7 @@ class RelationFilter extends FieldFilter {
     const { relation, target } = this
     const control = makeLinksControl(relation, target, { isNew: false })
     control.write(
-      namedValues(query, name).map((value) => (target.keyKind === 'int' ? Number(value) : value)),
+      listedValues(query, name).map((value) => (target.keyKind === 'int' ? Number(value) : value)),
     )
     return {
       node: control.node,
@@ -244,30 +247,41 @@ class RelationFilter extends FieldFilter {
   override async describe(operator: string, value: string): Promise<string> {
     if (!['', 'ne', 'in'].includes(operator)) return super.describe(operator, value)
     const keys = value.split(',')
-    await lookUp(this.target, keys)
+    await loadTitles(this.target, keys)
     return keys.map((key) => cachedTitle(this.target, key)).join(', ')
   }
 }
 
-const classes: Readonly<Record<KindInfo['filter'], typeof FieldFilter>> = {
+/** A field that lists cannot be filtered by. Its values can still be described. */
+class NoFilter extends FieldFilter {
+  override makeMain(): undefined {
+    return undefined
+  }
+}
+
+type FilterClass = new (record: RecordInfo, field: FieldInfo) => FieldFilter
+
+const classesByKind: Readonly<Record<KindInfo['filter'], FilterClass>> = {
   contains: ContainsFilter,
   equals: EqualsFilter,
   range: RangeFilter,
   choice: ChoiceFilter,
-  none: FieldFilter,
+  none: NoFilter,
 }
 
-/** The filter of a field. */
 export function filterOf(record: RecordInfo, field: FieldInfo): FieldFilter {
   const relation = field.by === undefined ? undefined : relationOf(record, field.by)
   const target = targetOf(record, field)
   if (relation !== undefined && target !== undefined)
     return new RelationFilter(record, field, relation, target)
-  const FilterOfKind = classes[field.kind.filter]
-  if (FilterOfKind === FieldFilter || field.fields !== undefined)
-    return new FieldFilter(record, field)
-  if (field.list === true) return new ListFilter(record, field)
-  return new (choicesOf(field) === undefined ? FilterOfKind : ChoiceFilter)(record, field)
+  const FilterOfField = classOf(field)
+  return new FilterOfField(record, field)
+}
+
+function classOf(field: FieldInfo): FilterClass {
+  if (field.kind.filter === 'none' || field.fields !== undefined) return NoFilter
+  if (field.list === true) return ListFilter
+  return choicesOf(field) === undefined ? classesByKind[field.kind.filter] : ChoiceFilter
 }
 
 function labelled(label: string, box: HTMLElement): HTMLElement {
@@ -287,10 +301,6 @@ function boxControl(
   return { node: labelled(label, box), read: () => [[name, box.value.trim()]] }
 }
 
-/** The values of a parameter that names several: `status.in=open,closed`. */
-const namedValues = (query: URLSearchParams, name: string): string[] =>
+/** The values of a parameter with a list: `status.in=open,closed`. */
+const listedValues = (query: URLSearchParams, name: string): string[] =>
   query.getAll(name).flatMap((value) => value.split(','))
-
-/** The text that a pattern of `ContainsFilter` looks for. */
-const textOf = (pattern: string): string =>
-  pattern.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')

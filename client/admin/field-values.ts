@@ -1,4 +1,4 @@
-/** Parses the texts of inputs as values, and writes values as texts. */
+/** Converts between the texts of inputs and the values of fields. */
 import { asText } from './format.js'
 import type { FieldInfo, KindInfo } from './schema.js'
 
@@ -8,7 +8,7 @@ export class Unreadable {}
 interface ValueType {
   /** Parses a text that is not empty. Other texts than values are returned unchanged, for the check. */
   readonly parse: (raw: string) => unknown
-  readonly write: (value: unknown) => string
+  readonly toInputText: (value: unknown) => string
   readonly isValid: (value: unknown) => boolean
   /** Whether a list is written as one text, and not with one item per line. */
   readonly hasListText?: true
@@ -16,7 +16,7 @@ interface ValueType {
 
 const text: ValueType = {
   parse: (raw) => raw,
-  write: asText,
+  toInputText: asText,
   isValid: (value) => typeof value === 'string',
 }
 
@@ -25,7 +25,7 @@ const number: ValueType = {
     const value = Number(raw.replace(',', '.'))
     return raw.trim() === '' || Number.isNaN(value) ? raw : value
   },
-  write: asText,
+  toInputText: asText,
   isValid: Number.isFinite,
 }
 
@@ -36,7 +36,7 @@ export const valueTypes: Readonly<Record<KindInfo['type'], ValueType>> = {
   integer: { ...number, isValid: Number.isSafeInteger },
   boolean: {
     parse: (raw) => raw === 'true',
-    write: String,
+    toInputText: String,
     isValid: (value) => value === true || value === false,
   },
   timestamp: {
@@ -45,7 +45,7 @@ export const valueTypes: Readonly<Record<KindInfo['type'], ValueType>> = {
       const date = new Date(raw)
       return Number.isNaN(date.getTime()) ? raw : date.toISOString()
     },
-    write: (value) => toLocal(asText(value)),
+    toInputText: (value) => toLocal(asText(value)),
   },
   json: {
     parse: (raw) => {
@@ -55,7 +55,7 @@ export const valueTypes: Readonly<Record<KindInfo['type'], ValueType>> = {
         return new Unreadable()
       }
     },
-    write: (value) => JSON.stringify(value, null, 2),
+    toInputText: (value) => JSON.stringify(value, null, 2),
     isValid: () => true,
     hasListText: true,
   },
@@ -65,7 +65,7 @@ export const hasLines = ({ list, kind }: FieldInfo): boolean =>
   list === true && valueTypes[kind.type].hasListText !== true
 
 /** Parses the text of an input. @returns undefined if the field should be left out of the write */
-export function parseText(field: FieldInfo, raw: string, isNew: boolean): unknown {
+export function parseInput(field: FieldInfo, raw: string, isNew: boolean): unknown {
   const { kind, nullable, oneOf } = field
   const { parse } = valueTypes[kind.type]
   if (hasLines(field))
@@ -80,10 +80,11 @@ export function parseText(field: FieldInfo, raw: string, isNew: boolean): unknow
   return isNew ? undefined : null
 }
 
-export function writeText(field: FieldInfo, value: unknown): string {
+/** The text of an input for a value. */
+export function toInputText(field: FieldInfo, value: unknown): string {
   if (value === null || value === undefined) return ''
   if (hasLines(field) && Array.isArray(value)) return value.map(String).join('\n')
-  return valueTypes[field.kind.type].write(value)
+  return valueTypes[field.kind.type].toInputText(value)
 }
 
 /** Formats a timestamp for an input of type `datetime-local`. */

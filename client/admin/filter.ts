@@ -48,16 +48,16 @@ export function makeFilter(
 
 /** The control of a field, with a choice of conditions below it. */
 function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterControl | undefined {
-  const usual = filter.makeUsual(query)
+  const main = filter.makeMain(query)
   const { name, nullable } = filter.field
-  if (usual === undefined || !(filter.canNameValues || nullable === true)) return usual
+  if (main === undefined || !(filter.comparesValues || nullable === true)) return main
   const id = newId()
   const select = el(
     'select',
     { 'aria-label': 'Condition', 'aria-describedby': id, class: 'condition' },
-    el('option', { value: '' }, filter.usual),
-    filter.canNameValues && el('option', { value: 'ne' }, 'is not'),
-    filter.canNameValues && el('option', { value: 'in' }, 'is one of'),
+    el('option', { value: '' }, filter.mainText),
+    filter.comparesValues && el('option', { value: 'ne' }, 'is not'),
+    filter.comparesValues && el('option', { value: 'in' }, 'is one of'),
     nullable === true && el('option', { value: 'empty' }, 'is empty'),
     nullable === true && el('option', { value: 'filled' }, 'is not empty'),
   )
@@ -66,15 +66,14 @@ function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterCont
     read: () => [[`${name}.isNull`, String(isNull)]],
   })
   const makers: Readonly<Record<string, () => FilterControl>> = {
-    '': () => usual,
+    '': () => main,
     ne: () => filter.makeNot(query),
     in: () => filter.makeOneOf(query),
     empty: () => testNull(true),
     filled: () => testNull(false),
   }
   const controls: Record<string, FilterControl | undefined> = {}
-  const current = (): FilterControl =>
-    (controls[select.value] ??= makers[select.value]?.() ?? usual)
+  const current = (): FilterControl => (controls[select.value] ??= makers[select.value]?.() ?? main)
   const area = el('div', {})
   const heading = el('p', { class: 'condition-of', id }, filter.label)
   const show = (): void => {
@@ -93,7 +92,7 @@ function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterCont
   }
 }
 
-/** The condition of a field in the query. Empty for the usual one. */
+/** The condition of a field in the query. Empty for the main one. */
 function conditionIn(query: URLSearchParams, name: string): string {
   if (query.has(`${name}.ne`)) return 'ne'
   if (query.has(`${name}.in`)) return 'in'

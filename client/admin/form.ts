@@ -17,10 +17,11 @@ import {
 import { openView } from './view.js'
 import { lower } from './format.js'
 import { cancelButton, openDialog } from './dialog.js'
-import { fingerprint, type Control, makeControl, labelBelow } from './field-controls.js'
-import { parseText } from './field-values.js'
+import { fingerprint } from './compare-values.js'
+import { type Control, makeControl, labelBelow } from './field-controls.js'
+import { parseInput } from './field-values.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
-import { cacheTitle, type RowChoice } from './titles.js'
+import { choiceOf, type RowChoice } from './titles.js'
 
 export interface Form {
   readonly node: HTMLFormElement
@@ -183,7 +184,7 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
           const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
           close()
           showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
-          done(cacheTitle(record, data))
+          done(choiceOf(record, data))
         } catch (error) {
           form.showError(error)
         }
@@ -230,7 +231,7 @@ function valuesOf(record: RecordInfo, query: URLSearchParams): PageRow {
     const relation = field.by === undefined ? undefined : relationOf(record, field.by)
     const isNumber = recordNamed(relation?.to ?? '')?.keyKind === 'int'
     values[name] =
-      relation === undefined ? parseText(field, text, true) : isNumber ? Number(text) : text
+      relation === undefined ? parseInput(field, text, true) : isNumber ? Number(text) : text
   }
   return values
 }

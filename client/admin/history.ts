@@ -1,17 +1,19 @@
-/** Who changed what: in a row, and in all rows of a record. */
+/** The history of a row, and of all rows of a record: who changed what. */
 import { api, request } from './requests.js'
 import { el, listen, newId, replace, type Child } from './element.js'
 import { icon } from './icon.js'
 import { link, pathTo, replacePath } from './navigation.js'
 import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
-import { isTitleCached, cachedTitle, lookUp } from './titles.js'
+import { isTitleCached, cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
 import { lower, toDateTime, toText } from './format.js'
 
 interface HistoryEntry {
   readonly id: number
+  /** The key of the changed row. */
   readonly row: string
   readonly at: string
+  /** The `sub` of the person. */
   readonly by: string
   /** The title of the person's row, if the page has a record of people. */
   readonly person?: string
@@ -29,10 +31,15 @@ interface HistoryPage {
   readonly next?: number
 }
 
-const kinds = { create: 'Created', update: 'Changed', delete: 'Deleted', action: 'Action' } as const
+const kindLabels = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  action: 'Action',
+} as const
 
 /** @param anchor the history is inserted after this element */
-export function historyButton(record: RecordInfo, key: string, anchor: Element): HTMLElement {
+export function makeHistoryButton(record: RecordInfo, key: string, anchor: Element): HTMLElement {
   const id = newId()
   const region = el('section', {
     class: 'card',
@@ -51,7 +58,7 @@ export function historyButton(record: RecordInfo, key: string, anchor: Element):
       region.hidden = isOpen
       if (isOpen) return
       anchor.after(region)
-      await draw(record, { key }, region)
+      await showChanges(record, { key }, region)
       region.focus()
       region.scrollIntoView({ block: 'nearest' })
     },
@@ -66,7 +73,7 @@ export async function showHistory(record: RecordInfo, query: URLSearchParams): P
   const region = el('section', { class: 'card', 'aria-label': 'History' })
   const deleted = el('input', { type: 'checkbox', checked: query.get('kind') === 'delete' })
   const redraw = (): Promise<void> =>
-    draw(record, deleted.checked ? { kind: 'delete' } : {}, region)
+    showChanges(record, deleted.checked ? { kind: 'delete' } : {}, region)
   listen(deleted, 'change', async () => {
     replacePath(pathTo(record.path, 'history') + (deleted.checked ? '?kind=delete' : ''))
     await redraw()
@@ -81,7 +88,8 @@ interface HistoryFilter {
   readonly kind?: HistoryEntry['kind']
 }
 
-async function draw(
+/** Loads the changes into the region, with a button for earlier changes. */
+async function showChanges(
   record: RecordInfo,
   { key, kind }: HistoryFilter,
   region: HTMLElement,
@@ -92,14 +100,12 @@ async function draw(
     const row = key === undefined ? '' : `/${encodeURIComponent(key)}`
     const path = api(`history/${record.path}${row}`)
     const { data } = await request<HistoryPage>('GET', path, { params: { after, kind } })
-    await lookUpAll(record, data.rows)
-    if (key === undefined)
-      await lookUp(
-        record,
-        data.rows.map((entry) => entry.row),
-      )
-    body.append(...data.rows.flatMap((entry) => rowsOf(record, entry, key === undefined)))
-    const { next } = data
+    const { rows: entries, next } = data
+    await loadLinkedTitles(record, entries)
+    const isOfAllRows = key === undefined
+    const keys = isOfAllRows ? entries.map((entry) => entry.row) : []
+    await loadTitles(record, keys)
+    body.append(...entries.flatMap((entry) => toTableRows(record, entry, isOfAllRows)))
     replace(
       more,
       next !== undefined && el('button', { type: 'button', onclick: () => load(next) }, 'Earlier'),
@@ -123,62 +129,69 @@ async function draw(
   )
 }
 
-/** @param isNamed whether each change names its row */
-function rowsOf(record: RecordInfo, entry: HistoryEntry, isNamed: boolean): HTMLElement[] {
-  const { at, by, person = by, kind, action, changes } = entry
-  let isFirst = true
-  const row = (name: Child, ...values: Child[]): HTMLElement => {
-    // Screen readers read the time and person in each row. They are visible in the first row only.
-    const unseen = isFirst ? undefined : 'unseen'
-    const element = el(
-      'tr',
-      { class: isFirst ? 'first' : undefined },
-      el('td', {}, el('time', { datetime: at, class: unseen }, toDateTime(at))),
-      el('td', {}, el('span', { class: unseen, title: person === by ? undefined : by }, person)),
-      el('td', { colspan: values.length === 0 ? '3' : undefined }, name),
-      ...values.map((value) => el('td', {}, value)),
-    )
-    isFirst = false
-    return element
+/** The lines of an entry: what happened, and each change of a field. @param namesRow whether to say which row was changed */
+function toTableRows(record: RecordInfo, entry: HistoryEntry, namesRow: boolean): HTMLElement[] {
+  const { kind, action, changes } = entry
+  const lines: Child[][] = changes.map((change) => describeChange(record, change))
+  if (kind !== 'update' || namesRow) {
+    const title = kind === 'action' ? (action ?? kindLabels.action) : kindLabels[kind]
+    const rowName = namesRow ? [' ', rowLink(record, entry)] : []
+    lines.unshift([el('span', {}, el('em', {}, title), ...rowName)])
   }
-  const title = kind === 'action' ? (action ?? kinds.action) : kinds[kind]
-  const name = isNamed && [' ', nameRow(record, entry)]
-  const head =
-    kind === 'update' && !isNamed
-      ? []
-      : [row(el('span', {}, el('em', {}, title), ...(name === false ? [] : name)))]
-  return [
-    ...head,
-    ...changes.map(({ field, from, to }) => {
-      const recordField = fieldOf(record, field)
-      const label =
-        recordField === undefined ? labelOf({ name: field }) : displayLabel(record, recordField)
-      const target = targetOf(record, recordField)
-      const show = (value: unknown): string =>
-        target === undefined || value === null
-          ? toText(value, recordField?.kind.format)
-          : cachedTitle(target, value)
-      return row(label, show(from), show(to))
-    }),
-  ]
+  return lines.map((cells, index) => toTableRow(entry, cells, index === 0))
+}
+
+/** The label of the field, its previous value, and its new value. */
+function describeChange(
+  record: RecordInfo,
+  { field: name, from, to }: HistoryEntry['changes'][number],
+): Child[] {
+  const field = fieldOf(record, name)
+  const label = field === undefined ? labelOf({ name }) : displayLabel(record, field)
+  const target = targetOf(record, field)
+  const show = (value: unknown): string =>
+    target === undefined || value === null
+      ? toText(value, field?.kind.format)
+      : cachedTitle(target, value)
+  return [label, show(from), show(to)]
+}
+
+/** Screen readers read the time and the person in each line. They are visible in the first line only. */
+function toTableRow(
+  { at, by, person = by }: HistoryEntry,
+  cells: readonly Child[],
+  isFirst: boolean,
+): HTMLElement {
+  const unseen = isFirst ? undefined : 'unseen'
+  const colspan = cells.length === 1 ? '3' : undefined
+  return el(
+    'tr',
+    { class: isFirst ? 'first' : undefined },
+    el('td', {}, el('time', { datetime: at, class: unseen }, toDateTime(at))),
+    el('td', {}, el('span', { class: unseen, title: person === by ? undefined : by }, person)),
+    ...cells.map((cell) => el('td', { colspan }, cell)),
+  )
 }
 
 /** A link to the row. A deleted row is named by its last title. */
-function nameRow(record: RecordInfo, { row, changes }: HistoryEntry): Child {
+function rowLink(record: RecordInfo, { row, changes }: HistoryEntry): Child {
   if (isTitleCached(record, row))
     return link(pathTo(record.path, row), {}, cachedTitle(record, row))
   const title = changes.find(({ field }) => field === record.title)
   return title === undefined ? cachedTitle(record, row) : toText(title.from ?? title.to)
 }
 
-/** Looks up the titles of the rows whose keys the changes contain. */
-async function lookUpAll(record: RecordInfo, entries: readonly HistoryEntry[]): Promise<void> {
+/** Loads the titles of the rows whose keys are the values of changed fields. */
+async function loadLinkedTitles(
+  record: RecordInfo,
+  entries: readonly HistoryEntry[],
+): Promise<void> {
   const changes = entries.flatMap((entry) => entry.changes)
   for (const field of record.fields) {
     const target = targetOf(record, field)
     if (target === undefined) continue
     const fieldChanges = changes.filter((change) => change.field === field.name)
-    await lookUp(
+    await loadTitles(
       target,
       fieldChanges.flatMap(({ from, to }) => [from, to]),
     )

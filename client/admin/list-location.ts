@@ -1,17 +1,13 @@
 /** The state of a list: its search, filter, order and page in the URL, and its pages and total in the entry of the history. */
 import { filterNames } from './filter.js'
+import { containsPattern } from './like-pattern.js'
 import { pathTo, pushPath, replacePath } from './navigation.js'
 import { pageSize } from './pager.js'
+import type { RowTotal } from './row-total.js'
 import { fieldOf, type RecordInfo } from './schema.js'
-import { escapeLike } from './titles.js'
 
 /** How the search text is matched. */
-export type SearchMode = 'words' | 'anywhere' | 'beginnings'
-
-export interface RowTotal {
-  readonly count: number
-  readonly isAbout: boolean
-}
+export type SearchMode = 'words' | 'anywhere' | 'prefix'
 
 export interface ListState {
   /** The page, counted from 1. Undefined for a bookmark in the middle of a list. */
@@ -139,19 +135,19 @@ export class ListLocation {
 
   /** The path of the chart of the rows that match. */
   get figuresPath(): string {
-    return withQuery(pathTo(this.record.path, 'figures'), this.matching())
+    return withQuery(pathTo(this.record.path, 'figures'), this.toFilterParams())
   }
 
   /** The parameters of the rows that match, without order and page. */
-  matching(more: Readonly<Record<string, string>> = {}): URLSearchParams {
-    const params = this.ordered()
+  toFilterParams(more: Readonly<Record<string, string>> = {}): URLSearchParams {
+    const params = this.toParams()
     params.delete('orderBy')
     for (const [name, value] of Object.entries(more)) params.set(name, value)
     return params
   }
 
   /** The parameters of the rows that match, in their order, without the page. */
-  ordered(): URLSearchParams {
+  toParams(): URLSearchParams {
     const params = new URLSearchParams()
     for (const name of filterNames(this.params))
       for (const value of this.params.getAll(name)) params.append(name, value)
@@ -165,9 +161,9 @@ export class ListLocation {
     const { title } = this.record
     if (searchMode === 'words') return ['search', search]
     if (fieldOf(this.record, title)?.kind.isFreeText !== true) return [title, search]
-    return searchMode === 'beginnings'
+    return searchMode === 'prefix'
       ? [`${title}.startsWith`, search]
-      : [`${title}.ilike`, `%${escapeLike(search)}%`]
+      : [`${title}.ilike`, containsPattern(search)]
   }
 }
 

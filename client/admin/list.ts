@@ -10,14 +10,15 @@ import { exportLink } from './export-link.js'
 import { makeFilter } from './filter.js'
 import { makeFilterChips } from './filter-chips.js'
 import { makeBar, type ListBar } from './list-bar.js'
-import { ListLocation, type RowTotal } from './list-location.js'
+import { ListLocation } from './list-location.js'
 import { countRows, readKeys, requestPage } from './list-rows.js'
 import { makePager, pageSize, type Pager } from './pager.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
+import { toTotal, withTotal, type RowTotal } from './row-total.js'
 import { columnChoice, type TableColumn, RowTable } from './table.js'
 import { link, pathTo } from './navigation.js'
 import { openView, type PageView } from './view.js'
-import { withCount, lower, toCount } from './format.js'
+import { lower } from './format.js'
 
 const client = createClient()
 const live = createLive(client)
@@ -43,7 +44,7 @@ class ListView {
   readonly #chartLink: HTMLAnchorElement
   readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
   readonly #searchBox: HTMLInputElement
-  #after: string | undefined
+  #nextCursor: string | undefined
   #stop: () => void = () => undefined
   #loadCount = 0
 
@@ -97,7 +98,7 @@ class ListView {
       },
     })
     this.#table = new RowTable(record, {
-      hasBoxes: hasBulkActions(record),
+      isSelectable: hasBulkActions(record),
       order: (column) => this.#order(column),
       onSelect: () => {
         this.#showBulk()
@@ -109,8 +110,8 @@ class ListView {
         return this.#showPage()
       },
       next: async () => {
-        if (this.#after === undefined) return
-        query.openNextPage(this.#after)
+        if (this.#nextCursor === undefined) return
+        query.openNextPage(this.#nextCursor)
         await this.#showPage()
       },
       jump: (page) => {
@@ -154,7 +155,7 @@ class ListView {
       this.#chartLink,
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
-      exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.ordered())}`, record),
+      exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.toParams())}`, record),
       (may(record, 'create') || may(record, 'update')) &&
         link(at('import'), { class: 'button quiet' }, icon('import'), 'Import'),
       may(record, 'create') &&
@@ -172,16 +173,15 @@ class ListView {
     const { total } = this.query.state
     const count = this.#table.selected.length
     const canOffer = this.#table.isPageSelected && this.#pageCount() !== 1
-    const isAll = total !== undefined && !total.isAbout && count >= total.count
-    const all =
-      total === undefined ? '' : ` ${total.isAbout ? 'about ' : ''}${toCount(total.count)}`
+    const isAll = total !== undefined && !total.isEstimate && count >= total.count
+    const all = total === undefined ? '' : ` ${toTotal(total)}`
     this.#bulk.show(count, canOffer && !isAll ? `Select all${all} that match` : undefined)
   }
 
   async #selectAll(report: (count: number) => void): Promise<void> {
     const keys = await readKeys(this.query, this.view.signal, report)
     this.#table.select(keys)
-    this.#setTotal({ count: keys.length, isAbout: false })
+    this.#setTotal({ count: keys.length, isEstimate: false })
   }
 
   async #search(): Promise<void> {
@@ -224,13 +224,13 @@ class ListView {
     hideLoading()
     // The status message stays, for example "Ticket was deleted".
     clearAlerts()
-    this.#after = page.after
+    this.#nextCursor = page.nextCursor
     if (isFirst) query.replaceState({ page: 1, pages: [], total: page.total })
     this.#setTotal(query.state.total)
     await this.#draw(page.rows)
     this.#drawChips().catch(showError)
     this.#chartLink.href = query.figuresPath
-    if (query.state.total?.isAbout === true) this.#count(loadNumber).catch(showError)
+    if (query.state.total?.isEstimate === true) this.#count(loadNumber).catch(showError)
     if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
   }
 
@@ -288,14 +288,13 @@ class ListView {
     const { record } = this
     const { page, pages } = this.query.state
     this.query.replaceState({ page, pages, total })
-    this.#total.textContent =
-      total === undefined ? '' : `${total.isAbout ? 'About ' : ''}${withCount(total.count, record)}`
+    this.#total.textContent = total === undefined ? '' : withTotal(total, record)
     this.#pager.show({
       page,
       pageCount: this.#pageCount(),
-      isAbout: total?.isAbout === true,
+      isEstimate: total?.isEstimate === true,
       hasPrevious: !this.query.isFirstPage,
-      hasNext: this.#after !== undefined,
+      hasNext: this.#nextCursor !== undefined,
     })
     this.#showBulk()
   }
@@ -307,7 +306,7 @@ class ListView {
 
   async #draw(rows: readonly PageRow[], isLive = false): Promise<void> {
     const { record } = this
-    await this.#table.lookUp(rows)
+    await this.#table.loadTitles(rows)
     if (!this.view.isOpen()) return
     this.#table.draw(rows, this.query.order, isLive)
     this.#empty.hidden = rows.length > 0

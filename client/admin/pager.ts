@@ -2,7 +2,7 @@
 import { el, listen, newId } from './element.js'
 import { icon } from './icon.js'
 import { base } from './requests.js'
-import { toCount } from './format.js'
+import { toTotal } from './row-total.js'
 
 export interface PagerOptions {
   readonly previous: () => Promise<void>
@@ -18,7 +18,7 @@ export interface PagerState {
   readonly page: number | undefined
   /** Undefined if the number of rows is not known. */
   readonly pageCount: number | undefined
-  readonly isAbout: boolean
+  readonly isEstimate: boolean
   readonly hasPrevious: boolean
   readonly hasNext: boolean
 }
@@ -86,13 +86,13 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
   const rows = el('span', { class: 'size' }, el('label', { for: id }, 'Rows per page'), size)
   return {
     node: el('div', { class: 'pager' }, rows, jumper, back, forward),
-    show: ({ page, pageCount, isAbout, hasPrevious, hasNext }) => {
+    show: ({ page, pageCount, isEstimate, hasPrevious, hasNext }) => {
       back.disabled = !hasPrevious
       forward.disabled = !hasNext
       box.value = page === undefined ? '' : String(page)
       jumper.hidden = pageCount === undefined || pageCount < 2
       lastPage = pageCount ?? 1
-      count.textContent = `of ${isAbout ? 'about ' : ''}${toCount(lastPage)}`
+      count.textContent = `of ${toTotal({ count: lastPage, isEstimate })}`
     },
   }
 }

@@ -3,7 +3,7 @@ import { el, listen, newId, replace } from './element.js'
 import { icon } from './icon.js'
 import { showError } from './notices.js'
 import { may, type RecordInfo } from './schema.js'
-import { findRows, cachedTitle, lookUp, type RowChoice } from './titles.js'
+import { findRows, cachedTitle, loadTitles, type RowChoice } from './titles.js'
 import { lower } from './format.js'
 
 export interface PickerOptions {
@@ -183,7 +183,7 @@ export function makePicker(options: PickerOptions): Picker {
     chosen = key === null ? null : { key, title: cachedTitle(record, key) }
     input.value = chosen?.title ?? ''
     if (key === null) return
-    lookUp(record, [key])
+    loadTitles(record, [key])
       .then(() => {
         if (chosen?.key !== key) return
         const untouched = input.value === chosen.title

@@ -1,11 +1,10 @@
 /** The controls of a record's form: fields, relations, and nested rows. */
 import { el, newId, replace } from './element.js'
 import { icon } from './icon.js'
+import { fingerprint, byText } from './compare-values.js'
 import {
-  fingerprint,
   labelBelow,
   type Control,
-  byText,
   labelledField,
   type ControlOptions,
   makeControl,
@@ -24,7 +23,7 @@ import {
 import { lower } from './format.js'
 import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
-import { cachedTitle, lookUp, type RowChoice } from './titles.js'
+import { cachedTitle, loadTitles, type RowChoice } from './titles.js'
 
 /** Creates controls for the fields and link relations of a record. */
 export function makeControls(
@@ -100,7 +99,7 @@ function makeRelationControl(
       )
     }
     draw()
-    lookUp(target, [value])
+    loadTitles(target, [value])
       .then(draw)
       .catch(() => undefined)
   }
@@ -204,7 +203,7 @@ export function makeLinksControl(
       isLoaded = keys !== undefined
       chosen = (keys ?? []).map((key) => ({ key, title: cachedTitle(target, key) }))
       draw()
-      lookUp(target, keys ?? [])
+      loadTitles(target, keys ?? [])
         .then(() => {
           chosen = chosen.map(({ key }) => ({ key, title: cachedTitle(target, key) }))
           draw()

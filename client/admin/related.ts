@@ -1,4 +1,4 @@
-/** The section of rows that refer to a row: a table of the first ones, their number, and links to all of them and to a new one. */
+/** The section of rows that refer to a row: a table of the first rows, their number, and links to all of them and to a new row. */
 import { request, rowsOf } from './requests.js'
 import { el, put, replace } from './element.js'
 import { icon } from './icon.js'
@@ -11,14 +11,15 @@ import {
   type RelationInfo,
   type PageRow,
 } from './schema.js'
+import { readTotal, toTotal } from './row-total.js'
 import { RowTable } from './table.js'
-import { lower, toCount, withCount } from './format.js'
+import { lower, withCount } from './format.js'
 
 const maxRows = 10
 
 /**
  * @param record the record of the row with this key
- * @returns the section, and a function that loads its rows
+ * @returns the section, and a function that loads its rows. Undefined if the page does not have the other record
  */
 export function makeRelated(
   record: RecordInfo,
@@ -26,16 +27,16 @@ export function makeRelated(
   key: string,
 ): { node: HTMLElement; load: () => Promise<void> } | undefined {
   const target = recordNamed(relation.to)
-  const { by } = relation
-  if (target === undefined || by === undefined) return undefined
+  const { by: keyField } = relation
+  if (target === undefined || keyField === undefined) return undefined
   const label = labelOf(relation)
-  const table = new RowTable(target, { hasBoxes: false, without: by })
-  const query = `?${String(new URLSearchParams({ [by]: key }))}`
+  const table = new RowTable(target, { isSelectable: false, omittedField: keyField })
+  const query = `?${String(new URLSearchParams({ [keyField]: key }))}`
   const heading = el('h2', {}, label)
   const count = el('span', { class: 'total' }, 'Loading…')
   const empty = el('p', { class: 'quiet-words', hidden: true }, `No ${lower(label)}.`)
   const bar = el('div', { class: 'related-bar' }, heading, count)
-  const field = target.fields.find(({ name }) => name === by)
+  const field = target.fields.find(({ name }) => name === keyField)
   if (may(target, 'create') && field?.readOnly !== true) {
     const text = `Add ${lower(target.one)} for this ${lower(record.one)}`
     put(bar, link(pathTo(target.path, 'new') + query, { class: 'button' }, icon('plus'), text))
@@ -48,20 +49,17 @@ export function makeRelated(
     empty,
   )
   const load = async (): Promise<void> => {
-    const params = { [by]: key, fields: table.fields, limit: maxRows }
+    const params = { [keyField]: key, fields: table.fields, limit: maxRows }
     const { data, headers } = await request<PageRow[]>('GET', rowsOf(target), { params })
-    await table.lookUp(data)
-    table.draw(data, '', false)
+    await table.loadTitles(data)
+    table.draw(data)
     empty.hidden = data.length > 0
-    const exact = headers.get('X-Total-Count')
-    const about = headers.get('X-Total-Count-Estimate')
-    const total = Number(exact ?? about ?? data.length)
-    const countText = `${exact === null && about !== null ? 'about ' : ''}${toCount(total)}`
+    const total = readTotal(headers) ?? { count: data.length, isEstimate: false }
     replace(
       count,
-      total > data.length
-        ? link(pathTo(target.path) + query, {}, `All ${countText} ${lower(target.label)}`)
-        : withCount(total, target),
+      total.count > data.length
+        ? link(pathTo(target.path) + query, {}, `All ${toTotal(total)} ${lower(target.label)}`)
+        : withCount(total.count, target),
     )
   }
   return { node, load }

@@ -13,15 +13,9 @@ import {
   fieldOf,
   may,
 } from './schema.js'
-import {
-  isEqual,
-  deleteStored,
-  isStale,
-  readStored,
-  writeStored,
-  type StoredRow,
-} from './stored-row.js'
-import { cachedTitle, lookUp } from './titles.js'
+import { isEqual } from './compare-values.js'
+import { deleteStored, isStale, readStored, writeStored, type StoredRow } from './stored-row.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { asText, toText, lower } from './format.js'
 import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
@@ -29,7 +23,7 @@ import { actionButtons } from './row-actions.js'
 import { showConflict, type FieldConflict } from './conflict.js'
 import { confirmInDialog } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
-import { historyButton } from './history.js'
+import { makeHistoryButton } from './history.js'
 import { openView, type PageView } from './view.js'
 
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
@@ -94,7 +88,7 @@ class RowView {
           () => [key],
           () => this.#reloadIfThere(),
         ),
-        record.history === true && historyButton(record, key, this.#card),
+        record.history === true && makeHistoryButton(record, key, this.#card),
       ),
       this.#card,
       ...related.map(({ node }) => node),
@@ -333,7 +327,7 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
 /** A link to a row, named by its title once the title is known. */
 function linkTo(target: RecordInfo, key: unknown): HTMLElement {
   const anchor = link(pathTo(target.path, asText(key)), {}, cachedTitle(target, key))
-  lookUp(target, [key])
+  loadTitles(target, [key])
     .then(() => {
       anchor.textContent = cachedTitle(target, key)
     })

@@ -57,7 +57,9 @@ export interface RelationInfo {
   readonly kind: 'one' | 'many' | 'ties'
   /** The other record's name. */
   readonly to: string
+  /** The field that holds the key of the one row: here, or in the other record for `many`. */
   readonly by?: string
+  /** For `ties` (many-to-many): the property with the keys of the linked rows. */
   readonly ids?: string
   /** The caller may change the links of a relation with `ids`. */
   readonly linkable?: true

@@ -3,9 +3,9 @@ import { el } from './element.js'
 import { link, pathTo } from './navigation.js'
 import { recordGroups } from './menu.js'
 import { request, rowsOf, statusOf } from './requests.js'
+import { readTotal, withTotal } from './row-total.js'
 import type { RecordInfo } from './schema.js'
 import { openView, type PageView } from './view.js'
-import { withCount } from './format.js'
 
 /** Requests for numbers that run at the same time. */
 const parallelCounts = 4
@@ -46,11 +46,8 @@ async function showCounts(view: PageView, counts: [RecordInfo, HTMLElement][]): 
     try {
       const options = { params: { limit: 0 }, signal: view.signal }
       const { headers } = await request('GET', rowsOf(record), options)
-      const exact = headers.get('X-Total-Count')
-      const about = headers.get('X-Total-Count-Estimate')
-      const prefix = exact === null ? 'About ' : ''
-      if (exact !== null || about !== null)
-        node.textContent = prefix + withCount(Number(exact ?? about), record)
+      const total = readTotal(headers)
+      if (total !== undefined) node.textContent = withTotal(total, record)
     } catch (error) {
       if (statusOf(error) === 0) return
     }

@@ -1,8 +1,8 @@
 /** Reads, writes and deletes a row. Writes and deletions fail if another user has changed the row. */
 import { api, request, rowsOf, statusOf } from './requests.js'
-import { byText } from './field-controls.js'
+import { byText } from './compare-values.js'
 import { fieldOf, recordNamed, type RecordInfo, type PageRow } from './schema.js'
-import { cacheTitle } from './titles.js'
+import { choiceOf } from './titles.js'
 
 export interface StoredRow {
   row: PageRow
@@ -43,7 +43,7 @@ export async function readStored(record: RecordInfo, key: string): Promise<Store
     Reflect.deleteProperty(row, relation.name)
     if (target !== undefined && relation.ids !== undefined)
       row[relation.ids] = linkedRows
-        .map((linkedRow) => cacheTitle(target, linkedRow).key)
+        .map((linkedRow) => choiceOf(target, linkedRow).key)
         .sort(byText)
   }
   for (const [index, relation] of nested.entries()) row[relation.name] = parts[index]?.data
@@ -94,6 +94,3 @@ const pick = (row: PageRow, names: readonly string[]): PageRow =>
 export const isStale = (error: unknown): boolean =>
   statusOf(error) === 412 ||
   (statusOf(error) === 409 && (error as { data?: { code?: unknown } }).data?.code === 'CHANGED')
-
-export const isEqual = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)

@@ -14,18 +14,18 @@ import {
   type PageRow,
 } from './schema.js'
 import { choicesOf, controlTypes } from './control-types.js'
-import { cachedTitle, lookUp } from './titles.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { asText, toText } from './format.js'
 
 export interface TableOptions {
   /** Whether rows can be selected. */
-  readonly hasBoxes: boolean
+  readonly isSelectable: boolean
   /** Sorts the list by a column. Without it, the columns cannot be sorted. */
   readonly order?: (column: TableColumn) => Promise<void>
   /** Called when the selection changes. */
   readonly onSelect?: (count: number) => void
   /** The field of a column to leave out. */
-  readonly without?: string
+  readonly omittedField?: string
 }
 
 export class RowTable {
@@ -99,24 +99,24 @@ export class RowTable {
   }
 
   #readColumns(): TableColumn[] {
-    const { without } = this.options
-    return chosenColumns(this.record).filter(({ field }) => field.name !== without)
+    const { omittedField } = this.options
+    return chosenColumns(this.record).filter(({ field }) => field.name !== omittedField)
   }
 
-  /** Looks up the titles of the rows that these rows refer to. */
-  async lookUp(rows: readonly PageRow[]): Promise<void> {
-    const lookUps = this.#columns.map(async ({ target, field }) => {
+  /** Loads the titles of the rows that these rows refer to. */
+  async loadTitles(rows: readonly PageRow[]): Promise<void> {
+    const loads = this.#columns.map(async ({ target, field }) => {
       const keys = rows.map((row) => row[field.name])
-      if (target !== undefined) await lookUp(target, keys)
+      if (target !== undefined) await loadTitles(target, keys)
     })
-    await Promise.all(lookUps)
+    await Promise.all(loads)
   }
 
   /**
-   * @param orderBy the value of `orderBy` in the URL
+   * @param orderBy the value of `orderBy` in the URL, empty for the default order
    * @param isLive whether the rows come from a live update. New rows are then highlighted.
    */
-  draw(rows: readonly PageRow[], orderBy: string, isLive: boolean): void {
+  draw(rows: readonly PageRow[], orderBy = '', isLive = false): void {
     this.#visibleRows = rows
     this.#drawHead(orderBy)
     const focused = document.activeElement
@@ -183,7 +183,11 @@ export class RowTable {
             ),
       )
     })
-    replace(this.#head, this.options.hasBoxes && el('td', { class: 'box' }, this.#all), ...cells)
+    replace(
+      this.#head,
+      this.options.isSelectable && el('td', { class: 'box' }, this.#all),
+      ...cells,
+    )
   }
 
   #rowOf(row: PageRow, isLive: boolean): HTMLTableRowElement {
@@ -216,7 +220,7 @@ export class RowTable {
           node.classList.remove('fresh')
         },
       },
-      this.options.hasBoxes && el('td', { class: 'box' }, box),
+      this.options.isSelectable && el('td', { class: 'box' }, box),
       ...cells.map(([column, cell]) =>
         el('td', { class: classOf(column), 'data-label': column.label, dir: 'auto' }, cell),
       ),
@@ -244,7 +248,7 @@ export class RowTable {
 
 const classOf = (column: TableColumn): string | undefined =>
   column.target === undefined && column.field.list !== true
-    ? controlTypes[column.field.kind.control].cell
+    ? controlTypes[column.field.kind.control].cellClass
     : undefined
 
 export interface TableColumn {

@@ -1,13 +1,15 @@
-/** Looks up titles of rows by key, and finds rows by title. */
+/** Loads the titles of rows by key, and finds rows by title. */
+import { containsPattern } from './like-pattern.js'
 import { request, rowsOf, statusOf } from './requests.js'
 import { fieldOf, keyOf, titleOf, type RecordInfo, type PageRow } from './schema.js'
 
+/** A row that the user can choose. */
 export interface RowChoice {
   readonly key: string | number
   readonly title: string
 }
 
-/** Titles that this view has looked up. */
+/** The titles that this view has loaded. */
 const titlesByRow = new Map<string, string>()
 
 export const clearTitles = (): void => {
@@ -16,6 +18,7 @@ export const clearTitles = (): void => {
 
 const titleKeyOf = (record: RecordInfo, key: unknown): string => `${record.name} ${String(key)}`
 
+/** The title of a row. If it is not cached: `Ticket 7`. */
 export const cachedTitle = (record: RecordInfo, key: unknown): string =>
   titlesByRow.get(titleKeyOf(record, key)) ?? `${record.one} ${String(key)}`
 
@@ -23,10 +26,11 @@ export const isTitleCached = (record: RecordInfo, key: unknown): boolean =>
   titlesByRow.has(titleKeyOf(record, key))
 
 /** The fields to request: the key and the title. */
-const fields = (record: RecordInfo): string => [...new Set([record.key, record.title])].join(',')
+const titleFields = (record: RecordInfo): string =>
+  [...new Set([record.key, record.title])].join(',')
 
-/** Looks up the titles that are not cached, 100 rows per request. */
-export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promise<void> {
+/** Loads the titles that are not cached, 100 rows per request. */
+export async function loadTitles(record: RecordInfo, keys: Iterable<unknown>): Promise<void> {
   const missing = [...new Set(keys)].filter(
     (key) => key !== null && key !== undefined && !titlesByRow.has(titleKeyOf(record, key)),
   )
@@ -34,16 +38,17 @@ export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promi
     const batch = missing.slice(from, from + 100).map(String)
     const params = {
       [`${record.key}.in`]: batch.join(','),
-      fields: fields(record),
+      fields: titleFields(record),
       limit: batch.length,
       count: 'none',
     }
     const { data } = await request<PageRow[]>('GET', rowsOf(record), { params })
-    for (const row of data) cacheTitle(record, row)
+    for (const row of data) choiceOf(record, row)
   }
 }
 
-export function cacheTitle(record: RecordInfo, row: PageRow): RowChoice {
+/** The key and the title of a row. Caches the title. */
+export function choiceOf(record: RecordInfo, row: PageRow): RowChoice {
   const title = titleOf(record, row)
   titlesByRow.set(titleKeyOf(record, row[record.key]), title)
   return { key: row[record.key] as string | number, title }
@@ -57,37 +62,38 @@ export async function findRows(
   text: string,
   signal: AbortSignal,
 ): Promise<RowChoice[]> {
-  const shared = { fields: fields(record), limit: maxChoices, count: 'none' }
-  const find = async (params: Record<string, string>): Promise<PageRow[]> => {
-    try {
-      return (
-        await request<PageRow[]>('GET', rowsOf(record), {
-          params: { ...shared, ...params },
-          signal,
-        })
-      ).data
-    } catch (error) {
-      // A text that is not a valid value of the field has no matches.
-      if (statusOf(error) === 400) return []
-      throw error
-    }
+  const find = async (...filters: readonly RowFilter[]): Promise<RowChoice[]> => {
+    const rows = await Promise.all(filters.map((filter) => requestRows(record, filter, signal)))
+    const rowsByKey = new Map(rows.flat().map((row) => [keyOf(record, row), row]))
+    return [...rowsByKey.values()].slice(0, maxChoices).map((row) => choiceOf(record, row))
   }
   const { title } = record
   const query = text.trim()
-  if (query === '') return (await find({})).map((row) => cacheTitle(record, row))
-  if (fieldOf(record, title)?.kind.isFreeText === false)
-    return (await find({ [title]: query })).map((row) => cacheTitle(record, row))
-  const capital = query.charAt(0).toUpperCase() + query.slice(1)
-  const prefixes = [...new Set([query, capital])].map((prefix) => ({
-    [`${title}.startsWith`]: prefix,
-  }))
-  const found = await Promise.all(
-    [...prefixes, ...(record.search ? [{ search: query }] : [])].map((params) => find(params)),
+  if (query === '') return find({})
+  if (fieldOf(record, title)?.kind.isFreeText === false) return find({ [title]: query })
+  // Prefixes are case-sensitive, and most titles start with a capital letter.
+  const prefixes = new Set([query, query.charAt(0).toUpperCase() + query.slice(1)])
+  const found = await find(
+    ...[...prefixes].map((prefix) => ({ [`${title}.startsWith`]: prefix })),
+    ...(record.search === true ? [{ search: query }] : []),
   )
-  let rows = found.flat()
-  if (rows.length === 0) rows = await find({ [`${title}.ilike`]: `%${escapeLike(query)}%` })
-  const unique = new Map(rows.map((row) => [keyOf(record, row), row]))
-  return [...unique.values()].slice(0, maxChoices).map((row) => cacheTitle(record, row))
+  return found.length > 0 ? found : find({ [`${title}.ilike`]: containsPattern(query) })
 }
 
-export const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+type RowFilter = Readonly<Record<string, string>>
+
+async function requestRows(
+  record: RecordInfo,
+  filter: RowFilter,
+  signal: AbortSignal,
+): Promise<PageRow[]> {
+  const params = { fields: titleFields(record), limit: maxChoices, count: 'none', ...filter }
+  try {
+    const { data } = await request<PageRow[]>('GET', rowsOf(record), { params, signal })
+    return data
+  } catch (error) {
+    // A text that is not a valid value of the field has no matches.
+    if (statusOf(error) === 400) return []
+    throw error
+  }
+}
