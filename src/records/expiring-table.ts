@@ -2,7 +2,7 @@
 import type { ExpiringStore } from '../core/expiring-store.js'
 import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
-import { frameworkChange, frameworkQuery } from '../engines/contract/statement.js'
+import { briefFrameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
 import {
   createTimedRunner,
@@ -144,9 +144,11 @@ function writeStatements(
   const insert = `insert into ${name} (${all.join(', ')})
      values (${all.map((_, index) => p(index + 1)).join(', ')})`
   return {
-    get: frameworkQuery(
-      `select ${selected} from ${name} where ${key} = ${p(1)} and ${expiresAt} > ${p(2)}`,
-      { ...properties, together: 'calls', bound: 1 },
+    get: briefFrameworkQuery(
+      (value) =>
+        `select ${selected} from ${name} where ${key} = ${value(1)} and ${expiresAt} > ${value(2)}`,
+      p,
+      { ...properties, bound: 1 },
     ),
     set: change(
       'upsert',

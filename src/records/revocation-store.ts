@@ -5,7 +5,11 @@ import { revokeToken, type Revocations, type TokenTrace } from '../auth/revocati
 import type { Clock } from '../core/time.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
-import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
+import {
+  briefFrameworkQuery,
+  frameworkQuery,
+  frameworkChange,
+} from '../engines/contract/statement.js'
 import { after } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { createOwnTable, createTimedRunner, whenAvailable } from './own-tables.js'
@@ -128,8 +132,8 @@ function writeStatements({ statements, lists }: Dialect): Readonly<Record<Name, 
   const { placeholder: p } = statements
   const list = lists.texts(1)
   const tokens = revokedTokens.name
-  const query = (sql: string, tables: string[], properties: Partial<Statement> = {}): Statement =>
-    frameworkQuery(sql, { tables, isFresh: true, ...properties })
+  const query = (sql: string, tables: string[]): Statement =>
+    frameworkQuery(sql, { tables, isFresh: true })
   return {
     addSubject: frameworkChange(
       'upsert',
@@ -138,13 +142,13 @@ function writeStatements({ statements, lists }: Dialect): Readonly<Record<Name, 
        where ${revokedSubjects}.signed_in_until < excluded.signed_in_until`,
       { tables: [revokedSubjects], isFresh: true },
     ),
-    has: query(
-      `select 1 where
-         exists (select 1 from ${tokens} where jti = ${p(1)} and expires_at > ${p(2)})
+    has: briefFrameworkQuery(
+      (value) => `select 1 where
+         exists (select 1 from ${tokens} where jti = ${value(1)} and expires_at > ${value(2)})
          or exists (select 1 from ${revokedSubjects}
-           where subject = ${p(3)} and signed_in_until >= ${p(4)})`,
-      [tokens, revokedSubjects],
-      { together: 'calls', bound: 2 },
+           where subject = ${value(3)} and signed_in_until >= ${value(4)})`,
+      p,
+      { tables: [tokens, revokedSubjects], isFresh: true, bound: 2 },
     ),
     names: query(`select jti from ${tokens} where jti in (${list}) and expires_at > ${p(2)}`, [
       tokens,

@@ -192,7 +192,7 @@ export class RowWriter {
   filter(
     { table, where, withDeleted = false }: FilteredRows,
     alias: string,
-    { condition, readsAllRows = false }: FilterOptions,
+    { condition, readsAllRows = false }: FilterOptions = {},
   ): Sql | undefined {
     const { conditions } = this
     const written =

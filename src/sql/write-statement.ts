@@ -1,10 +1,11 @@
 /** Writes trees as statements. Callers cache the plans: one for each shape of query. */
 import type { Dialect } from '../engines/contract/dialect.js'
-import type {
-  OneNewRow,
-  OneRowChange,
-  RowsChange,
-  Statement,
+import {
+  isBrief,
+  type OneNewRow,
+  type OneRowChange,
+  type RowsChange,
+  type Statement,
 } from '../engines/contract/statement.js'
 import { quote } from '../engines/contract/quote.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
@@ -47,6 +48,7 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
     tables: Object.freeze([...new Set([table, ...writer.context.tables])]),
     for: 'client',
     ...properties,
+    print: dialect.can.batchedCalls && isBrief(properties) ? printerOf(text) : undefined,
     only: rowTestOf(
       tree,
       (slotIndex) => order.indexOf(slotIndex),
@@ -61,6 +63,11 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
     statement: Object.freeze(statement),
     order: isInOrder ? undefined : order,
   })
+}
+
+/** Apart from `writeStatement`, so that it keeps nothing but the text in memory. */
+function printerOf(text: Sql): Statement['print'] {
+  return (valueAt) => toText(text, valueAt).sql
 }
 
 function writeQuery(query: Query, writer: RowWriter): Sql {
@@ -95,17 +102,11 @@ function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
   if (change.change !== 'insert' || change.rowCountOrTypes !== 1 || change.returns !== 'row')
     return undefined
   const { table, columns, onConflict } = change
-  const isAlone =
-    !dialect.can.batchedWrites || table.shard !== undefined || onConflict !== undefined
+  const isAlone = !dialect.can.batchedCalls || table.shard !== undefined || onConflict !== undefined
   if (isAlone || columns.length === 0 || sequenceAdvance(change, dialect) !== undefined)
     return undefined
-  const lengthOf = (text: Sql | undefined): number =>
-    text === undefined ? 0 : toText(text, dialect.statements.placeholder).sql.length
   const context = new WriteContext(dialect)
-  return {
-    head: lengthOf(insertHead(change, context)),
-    tail: lengthOf(insertTail(change, context)),
-  }
+  return { head: insertHead(change, context), returning: insertTail(change, context) ?? '' }
 }
 
 /** Lets an engine change one row of each of several calls by one statement. */
@@ -114,9 +115,9 @@ function oneRowOf(
   dialect: Dialect,
   order: readonly number[],
 ): OneRowChange | undefined {
-  if (change.change !== 'update' || change.returns !== 'row' || !dialect.can.batchedWrites)
+  if (change.change !== 'update' || change.returns !== 'row' || !dialect.can.batchedCalls)
     return undefined
-  const { table, columns, previousColumns = [], sums = [] } = change
+  const { table, columns, where, previousColumns = [], sums = [] } = change
   const key = keySlotOf(change)
   if (
     previousColumns.length + sums.length > 0 ||
@@ -125,24 +126,25 @@ function oneRowOf(
     !areIndependent(table, columns)
   )
     return undefined
-  const context = new WriteContext(dialect)
-  const head = toText(updateHead(change, new RowWriter(context)), dialect.statements.placeholder)
-  const tail = toText(
-    sql` returning ${returnedColumns(table, table.name, context)}`,
-    dialect.statements.placeholder,
-  )
+  const writer = new RowWriter(new WriteContext(dialect))
+  const head = updateHead(change, writer)
+  const condition = writer.filter({ table, where }, table.name) ?? sql`1 = 1`
   return {
     table: quote(table.name),
     key: quote(table.key.name),
     keyPosition: order.indexOf(key) + 1,
-    head: head.sql.length,
-    tail: tail.sql.length,
+    print: (valueAt) => {
+      const { sql: headSql, order: headOrder } = toText(head, valueAt)
+      const rest = toText(condition, (position) => valueAt(headOrder.length + position))
+      return { head: headSql, condition: rest.sql }
+    },
+    returning: sql` returning ${returnedColumns(table, table.name, writer.context)}`,
   }
 }
 
 /** Lets an engine change several rows of each of several calls by one statement. */
 function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
-  if (change.change !== 'updateEach' || !dialect.can.batchedWrites) return undefined
+  if (change.change !== 'updateEach' || !dialect.can.batchedCalls) return undefined
   const { table, columns, types, sums = [], hasVersions } = change
   if (sums.length > 0 || hasVersions === true) return undefined
   if (table.shard !== undefined || !areIndependent(table, columns)) return undefined

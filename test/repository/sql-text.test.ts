@@ -14,8 +14,6 @@ const allowedFiles: Readonly<Record<string, string>> = {
     'the catalogue stores conditions of indexes as text, which the database formats',
   'src/engines/contract/any-json.ts': 'fills in a template, not a statement',
   'src/modules/tracing/tracing.ts': 'removes literals from the SQL of spans',
-  'src/engines/postgres/batching/batched-statement.ts':
-    'replaces placeholders by the values of calls',
   'src/engines/postgres/planner.ts': 'the command gets the plans of stored statements',
   'src/engines/sqlite/dialect.ts': 'the command gets the plans of statements',
   'src/serving/redaction/redactor.ts': 'removes literals from displayed SQL',

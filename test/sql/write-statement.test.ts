@@ -146,6 +146,41 @@ describe('a query tree', () => {
   })
 })
 
+describe('a statement that can be batched', () => {
+  const valueAt = (position: number) => `call.p${position}`
+
+  it('prints a read with other values', () => {
+    const tree: Query = { query: 'rows', rows: { table: category, where: keyIs(category, 0) } }
+    expect(writeStatement(tree, postgres).statement.print?.(valueAt)).toBe(
+      'select "t0"."id", "t0"."name" from "category" as "t0" where "t0"."id" = call.p1',
+    )
+    expect(writeStatement(tree, sqliteDialect).statement.print).toBeUndefined()
+  })
+
+  it('prints a change of one row in parts, whose values have the positions of the statement', () => {
+    const columns = [column(category, 'name')]
+    const where = keyIs(category, 0)
+    const change = { change: 'update', table: category, where, columns, firstSlot: 1 } as const
+    const { statement } = writeStatement({ ...change, returns: 'row' }, postgres)
+    const { print, returning, keyPosition } = statement.oneRow ?? {}
+    const { head, condition } = print?.((position) => `$${position}`) ?? {}
+    expect(`${head} where ${condition}${returning}`).toBe(statement.sql)
+    expect(print?.(valueAt)).toStrictEqual({
+      head: 'update "category" set "name" = call.p1',
+      condition: '"category"."id" = call.p2',
+    })
+    expect(keyPosition).toBe(2)
+  })
+
+  it('has the parts of an insert of one row', () => {
+    const columns = [column(category, 'name')]
+    const change = { change: 'insert', table: category, columns, rowCountOrTypes: 1 } as const
+    const { statement } = writeStatement({ ...change, returns: 'row' }, postgres)
+    const { head, returning } = statement.newRow ?? {}
+    expect(`${head} values ($1)${returning}`).toBe(statement.sql)
+  })
+})
+
 describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
   const facts = (tree: Query | Change, values: readonly unknown[] = []) => {
     const { statement } = writeStatement(tree, dialect)

@@ -152,8 +152,8 @@ export interface DialectAbilities {
   readonly writesInWith: boolean
   /** An update may return the values that its rows had before. */
   readonly previousValues: boolean
-  /** The engine may run writes of several calls as one statement, so statements must describe how. */
-  readonly batchedWrites: boolean
+  /** The engine may run several calls as one statement, so statements must describe how. */
+  readonly batchedCalls: boolean
   /** A condition without columns is evaluated once for a statement, instead of once for each row. */
   readonly oneTimeConditions: boolean
   /** Indexes can set the position of nulls. */

@@ -3,15 +3,18 @@
  * text (test/repository/sql-text.test.ts). Custom SQL of applications has the kind `unknown`.
  */
 
-/** The form of an insert of one row, from which an engine can make a statement for several calls. */
+/** Returns the SQL to print in place of the placeholder of a value, from 1. */
+export type ValueSqlAt = (position: number) => string
+
+/** The SQL of an insert of one row, from which an engine can make a statement for several calls. */
 export interface OneNewRow {
-  /** The length of the text before ` values (`, in which the placeholders are in order. */
-  readonly head: number
-  /** The length of the text from ` returning ` to the end. */
-  readonly tail: number
+  /** The SQL before ` values (`, in which the placeholders are in order. */
+  readonly head: string
+  /** The SQL from ` returning ` to the end. */
+  readonly returning: string
 }
 
-/** The form of an update of one row by its key, from which an engine can make a statement for several calls. */
+/** The SQL of an update of one row by its key, from which an engine can make a statement for several calls. */
 export interface OneRowChange {
   /** The table's name, quoted. */
   readonly table: string
@@ -19,10 +22,10 @@ export interface OneRowChange {
   readonly key: string
   /** The number of the key's placeholder, from 1. */
   readonly keyPosition: number
-  /** The length of the text before ` where `. After the condition, only ` returning ` and its columns follow. */
-  readonly head: number
-  /** The length of the text from ` returning ` to the end. */
-  readonly tail: number
+  /** Prints the SQL before ` where `, and the condition. */
+  readonly print: (valueAt: ValueSqlAt) => { readonly head: string; readonly condition: string }
+  /** The SQL from ` returning ` to the end. */
+  readonly returning: string
 }
 
 /**
@@ -81,6 +84,8 @@ export interface Statement {
   readonly isFresh?: boolean
   /** With which calls it may be batched. Default: none. */
   readonly together?: Together | undefined
+  /** Prints the SQL of a read for a statement that combines calls with different values. Undefined: they are not combined. */
+  readonly print?: ((valueAt: ValueSqlAt) => string) | undefined
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
   /** Its result depends only on rows of the table with these values. */
@@ -153,6 +158,20 @@ export function frameworkQuery(sql: string, properties: Partial<Statement> = {})
     for: 'ourselves',
     ...properties,
   })
+}
+
+/**
+ * A query of the framework that finds few rows by an index. Its calls can be combined.
+ *
+ * @param print writes the SQL, with each value once and in order
+ * @param placeholder as `dialect.statements.placeholder`
+ */
+export function briefFrameworkQuery(
+  print: (valueAt: ValueSqlAt) => string,
+  placeholder: ValueSqlAt,
+  properties: Partial<Statement> = {},
+): Statement {
+  return frameworkQuery(print(placeholder), { ...properties, together: 'calls', print })
 }
 
 /** A write of the framework. */

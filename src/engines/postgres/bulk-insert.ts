@@ -47,12 +47,16 @@ const everySpecialInItem = /[\\"]/g
 /**
  * COPY ignores rules, rejects tables with row policies and views, and foreign tables are on other servers. There, rows
  * are inserted.
+ *
+ * @param table SQL of the table's quoted name
  */
-export const acceptsCopySql = `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
-  from pg_class where oid = cast($1 as regclass)`
+export function acceptsCopySql(table: string): string {
+  return `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
+  from pg_class where oid = cast(${table} as regclass)`
+}
 
 export const postgresCopy: InsertCopy = {
-  isAllowed: acceptsCopySql,
+  isAllowed: acceptsCopySql('$1'),
   into: (table, columns) => `copy ${table} (${columns.join(', ')}) from stdin`,
   write: (rows) => {
     let text = ''

@@ -114,7 +114,7 @@ export function createPostgresDialect(
       lateral: true,
       writesInWith: true,
       previousValues: true,
-      batchedWrites: true,
+      batchedCalls: true,
       oneTimeConditions: true,
       nullOrderInIndexes: true,
       trigramIndexes: hasTrigrams,

@@ -57,7 +57,7 @@ const productDefaults: Readonly<Record<string, TraitSettings>> = {
 const withoutCopy: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
 
 /** The same query runs later for each table, where a failure would end a transaction. */
-const copyCheck = acceptsCopySql.replace('$1', "'pg_catalog.pg_class'")
+const copyCheck = acceptsCopySql("'pg_catalog.pg_class'")
 
 /** The lock is released immediately, because the statement is its own transaction. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'

@@ -58,7 +58,7 @@ export const sqliteDialect: Dialect = {
     lateral: false,
     writesInWith: false,
     previousValues: false,
-    batchedWrites: false,
+    batchedCalls: false,
     oneTimeConditions: false,
     nullOrderInIndexes: false,
     trigramIndexes: false,

@@ -4,6 +4,7 @@
  */
 import type { Engine, Statement } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
+import type { ValueSqlAt } from '../../contract/statement.js'
 import { postgresLists } from '../bulk-insert.js'
 
 export interface BatchedStatement {
@@ -37,15 +38,15 @@ export async function prepareBatch(
   }
 }
 
-/** @returns `undefined` if the statement has no placeholders */
+/** @returns `undefined` if the statement has no placeholders, or cannot be printed with other values */
 export function writeBatchedRead(
-  { sql, tables }: Statement,
+  { print, tables }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
-  if (types.length === 0) return undefined
+  if (print === undefined || types.length === 0) return undefined
   return {
     statement: Object.freeze({
-      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${withCallValues(sql, types)}) as filigree_rows`,
+      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${print(callValues(types))}) as filigree_rows`,
       kind: 'select',
       tables,
       mayWait: false,
@@ -61,18 +62,17 @@ export function writeBatchedRead(
  * PostgreSQL, SELECT, The Locking Clause.
  */
 export function writeBatchedUpdate(
-  { sql, tables, oneRow }: Statement,
+  { tables, oneRow }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPosition, head } = oneRow
+  const { table, key, keyPosition, print, returning } = oneRow
   const type = types[keyPosition - 1] ?? ''
   const lockedRows = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPosition}::${type}[]) for no key update skip locked`
-  const sets = withCallValues(sql.slice(0, head), types)
-  const condition = withCallValues(sql.slice(head + ' where '.length), types)
+  const { head, condition } = print(callValues(types))
   return {
     statement: Object.freeze({
-      sql: `${sets} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPosition} and ${condition}, ${callNumberSql}`,
+      sql: `${head} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPosition} and ${condition}${returning}, ${callNumberSql}`,
       kind: 'update',
       tables,
       mayWait: false,
@@ -119,22 +119,20 @@ function callNumbersOf(sizes: readonly number[]): readonly [calls: string, sizes
  * rows end with their position and the number of their call.
  */
 export function writeOrderedUpdates(
-  { sql, tables, oneRow }: Statement,
+  { tables, oneRow }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPosition, head, tail } = oneRow
-  const sets = withCallValues(sql.slice(0, head), types)
-  const test = withCallValues(sql.slice(head, -tail), types)
-  const returning = sql.slice(-tail)
+  const { table, key, keyPosition, print, returning } = oneRow
+  const { head, condition } = print(callValues(types))
   const more = (position: number): string => `$${types.length + position}`
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
   const type = types[keyPosition - 1] ?? ''
-  const lockedRows = `select filigree_call.* from ${callRows}, ${table}${test} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
-  const together = `${sets} from (${completeCalls}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
+  const together = `${head} from (${completeCalls}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
   const toRows = toColumnLists(types)
   return {
     statement: Object.freeze({
@@ -165,13 +163,14 @@ const insertLockTimeout = 100
  * PostgreSQL, INSERT; Configuration Settings Functions.
  */
 export function writeBatchedInsert(
-  { sql, tables, newRow, mayWait }: Statement,
+  { tables, newRow, mayWait }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (newRow === undefined || types.length === 0) return undefined
-  const values = types.map((_, index) => withCallValues(`$${index + 1}`, types))
+  const valueAt = callValues(types)
+  const values = types.map((_, index) => valueAt(index + 1))
   const lockTimeoutSql = `(select set_config('lock_timeout', '${insertLockTimeout}', true) as is_set) as filigree_patience`
-  const insertSql = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callRowsSql(types)}, ${lockTimeoutSql} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
+  const insertSql = `${newRow.head} select ${values.join(', ')} from ${callRowsSql(types)}, ${lockTimeoutSql} where is_set <> '' order by filigree_call.filigree_place${newRow.returning}`
   const isComplete = `(select case when count(*) = cardinality($1) then 1 else 0 end from filigree_made)`
   return {
     statement: Object.freeze({
@@ -194,14 +193,13 @@ function callRowsSql(types: readonly string[]): string {
   return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
 }
 
-/** Replaces the placeholders by the values of a call. */
-function withCallValues(sql: string, types: readonly string[]): string {
-  return sql.replace(placeholders, (found, position: string | undefined) => {
-    if (position === undefined) return found
-    const type = types[Number(position) - 1] ?? ''
+/** The values of a call, in place of the placeholders. */
+function callValues(types: readonly string[]): ValueSqlAt {
+  return (position) => {
+    const type = types[position - 1] ?? ''
     const value = `filigree_call.filigree_p${position}`
     return isList(type) ? `cast(${value} as ${type})` : value
-  })
+  }
 }
 
 function toColumnLists(types: readonly string[]): BatchedStatement['toLists'] {
@@ -229,6 +227,3 @@ function toArrayText(values: readonly unknown[], position: number): readonly unk
 function isList(type: string): boolean {
   return type.endsWith('[]')
 }
-
-/** Matches placeholders, and quoted text, which contains none. */
-const placeholders = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g
