@@ -191,7 +191,7 @@ export function graphqlRoutes(
   { limits, basePath, around }: GraphqlServing,
 ): FrameworkRoute[] {
   const bodyReader = (body: number): Step =>
-    readWithin({ limits: { ...limits, body }, declared: false }, context.times)
+    readWithin({ limits: { ...limits, body }, isRequired: false }, context.times)
   return instances.flatMap((instance) => {
     const intercept = around(instance)
     return instance.routes

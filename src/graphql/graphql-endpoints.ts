@@ -5,7 +5,7 @@
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
-import { readMediaType } from '../http/bodies/body-types.js'
+import { readMediaType } from '../http/bodies/media-type.js'
 import type { TextValues } from '../http/query-string.js'
 import { type Reply, html } from '../http/reply.js'
 import { requestValue } from '../http/request.js'

@@ -8,13 +8,14 @@ import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { createGunzip } from 'node:zlib'
-import { file, isPlainPath } from './file-reply.js'
+import { createGunzip, type Gunzip } from 'node:zlib'
+import { file } from './file-reply.js'
+import { isPlainPath } from './find-file.js'
 import { type Reply, reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
-/** The types of files that can be compressed. */
-const types: Readonly<Record<string, string>> = {
+/** The content types of files that the build may have compressed, by extension. */
+const compressedTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'application/javascript; charset=utf-8',
   '.ttf': 'font/ttf',
@@ -22,16 +23,20 @@ const types: Readonly<Record<string, string>> = {
 
 /** @param name the path of the file below the folder. For a name that is not in the folder the response is 404 */
 export function pageFile(name: string, folder: string, { incoming }: ServerRequest): Reply {
-  const type = types[extname(name)]
+  const type = compressedTypes[extname(name)]
   const compressed = `${name}.gz`
   const path = join(folder, compressed)
   if (type === undefined || !isPlainPath(name) || !existsSync(path))
     return file(name, { root: folder, inline: true })
   const response = acceptsGzip(incoming.headers['accept-encoding'])
     ? file(compressed, { root: folder, inline: true }).header('Content-Encoding', 'gzip')
-    : // An error destroys the stream, and with it the response.
-      reply(pipeline(createReadStream(path), createGunzip(), () => undefined))
+    : reply(decompress(path))
   return response.type(type).header('Vary', 'Accept-Encoding')
+}
+
+/** An error destroys the stream, and with it the response. */
+function decompress(path: string): Gunzip {
+  return pipeline(createReadStream(path), createGunzip(), () => undefined)
 }
 
 function acceptsGzip(accepted: string | string[] | undefined): boolean {
@@ -55,7 +60,7 @@ export function pageFolder({ name, package: source, subfolder }: PageFiles): str
     () => join(dirname(require.resolve('filigree/package.json')), 'dist/server/pages', name),
   ]
   for (const locate of candidates) {
-    const folder = existing(locate)
+    const folder = folderAt(locate)
     if (folder !== undefined) return folder
   }
   throw new Error(
@@ -63,7 +68,8 @@ export function pageFolder({ name, package: source, subfolder }: PageFiles): str
   )
 }
 
-function existing(locate: () => string): string | undefined {
+/** @returns undefined if the folder, or the package that contains it, does not exist */
+function folderAt(locate: () => string): string | undefined {
   try {
     const folder = locate()
     return existsSync(folder) ? folder : undefined

@@ -28,7 +28,7 @@ import {
   uploadMedia,
   jsonMedia,
   textMedia,
-  anyMedia,
+  allMedia,
   bodyTypes,
   bodyTypeOf,
 } from '../http/bodies/body-types.js'
@@ -136,8 +136,8 @@ export function bodyMedia(
   if (classes.body !== undefined) {
     const { list } = classes.body
     const fitting = bodyTypes.filter(
-      ({ takes, read }) =>
-        (list ? takes === 'fields and lists' : takes !== undefined) &&
+      ({ classes, read }) =>
+        (list ? classes === 'fields and lists' : classes !== undefined) &&
         !(keepsBytes && read === undefined),
     )
     return fitting.map(({ media }) => media)
@@ -145,7 +145,7 @@ export function bodyMedia(
   if (keepsBytes) return [otherMedia]
   // An example shows a body, but does not restrict its media type.
   const reads = names.includes('body') || names.includes('request') || example !== undefined
-  return reads ? anyMedia : []
+  return reads ? allMedia : []
 }
 
 /**

@@ -54,7 +54,10 @@ export function liveQueriesRoute(
 ): FrameworkRoute {
   const pattern = parsePattern(joinPaths(basePath, routePath), new Problems())
   if (pattern === undefined) throw new Error(`${basePath}${routePath} is not a path.`)
-  const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
+  const readBody = readWithin(
+    { limits: { ...limits, body: maxBodyBytes }, isRequired: false },
+    times,
+  )
   return frameworkRoute({
     pattern,
     name: 'live',

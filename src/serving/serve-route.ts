@@ -224,15 +224,15 @@ function accessSteps(plan: PlannedRoute, context: ServeContext): Step[] {
 function bodyPlan(planned: PlannedRoute): BodyPlan {
   const { limits, checks, classes, route, media } = planned
   const keepsBytes = route.argumentNames.includes('rawBody')
-  const declared = checks.body !== undefined || isUpload(media)
+  const isRequired = checks.body !== undefined || isUpload(media)
   // A route that reads none may still find the caller's token in it.
-  if (media.length === 0) return { limits, declared, keepsBytes }
+  if (media.length === 0) return { limits, isRequired, keepsBytes }
   // A form cannot be a list. The check of the body reports it.
   const mediaTypes = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
   const fields = classes.body === undefined ? undefined : fieldsOf(classes.body.type)
   return {
     limits,
-    declared,
+    isRequired,
     keepsBytes,
     media: mediaTypes,
     files: fileRule(planned),

@@ -23,8 +23,8 @@ export interface BodyField {
 /** The bodies that a route reads, decided once at the start. */
 export interface BodyPlan {
   readonly limits: Limits
-  /** Whether a body is required. An empty one gets 400. */
-  readonly declared: boolean
+  /** Whether an empty body gets 400. */
+  readonly isRequired: boolean
   /**
    * The media types that the route accepts. Other types get 415. `application/json` includes `+json`. Default: any type,
    * or any type that can be parsed if a body is required.
@@ -52,45 +52,6 @@ export interface BodyPlan {
   readonly beforeFirstFile?: (formToken: string | undefined) => void | Promise<void>
 }
 
-export interface MediaType {
-  /** `type/subtype` in lower case. */
-  readonly essence: string
-  /** By lower-case name, quotes and escapes removed. Has no prototype. */
-  readonly parameters: Readonly<Record<string, string>>
-}
-
-const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const essencePattern = new RegExp(`[\\t ]*(${token}/${token})[\\t ]*`, 'y')
-// RFC 9110 allows a semicolon without a parameter.
-const parameterPattern = new RegExp(
-  `;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?[\\t ]*`,
-  'y',
-)
-
-/**
- * Reads a `Content-Type`. Source: RFC 9110 §8.3.1.
- *
- * @returns `undefined` if the text is not a media type, a parameter is malformed, or one occurs twice
- */
-export function readMediaType(text: string): MediaType | undefined {
-  essencePattern.lastIndex = 0
-  const essence = essencePattern.exec(text)?.[1]
-  if (essence === undefined) return undefined
-  const parameters = Object.create(null) as Record<string, string>
-  let position = essencePattern.lastIndex
-  while (position < text.length) {
-    parameterPattern.lastIndex = position
-    const match = parameterPattern.exec(text)
-    if (match === null) return undefined
-    position = parameterPattern.lastIndex
-    const name = match[1]?.toLowerCase()
-    if (name === undefined) continue
-    if (name in parameters) return undefined
-    parameters[name] = match[2] ?? match[3]?.replace(/\\(.)/g, '$1') ?? ''
-  }
-  return { essence: essence.toLowerCase(), parameters }
-}
-
 /** Returns the bytes of a body of any other media type unchanged, without a copy. Source: decisions, Requests. */
 export function readRaw(bytes: Buffer): Buffer {
   return bytes
@@ -116,8 +77,8 @@ interface BodyType {
   readonly covers?: (essence: string) => boolean
   /** Undefined for multipart, which is parsed in parts and never stored as bytes. */
   readonly read?: BodyReader
-  /** The declared classes that may be sent in this type. Default none. */
-  readonly takes?: 'fields' | 'fields and lists'
+  /** The declared classes that can be sent in this type: of fields, also in lists, or none. Default none. */
+  readonly classes?: 'fields' | 'fields and lists'
   /** The schema of any such body, for the document. Default: anything. */
   readonly schema?: { readonly type: 'object' | 'string' | 'array' }
 }
@@ -127,11 +88,11 @@ export const bodyTypes: readonly BodyType[] = [
     media: jsonMedia,
     covers: (essence) => essence.startsWith('application/') && essence.endsWith('+json'),
     read: readJson,
-    takes: 'fields and lists',
+    classes: 'fields and lists',
   },
-  { media: formMedia, read: readUrlencoded, takes: 'fields', schema: { type: 'object' } },
+  { media: formMedia, read: readUrlencoded, classes: 'fields', schema: { type: 'object' } },
   { media: textMedia, read: readText, schema: { type: 'string' } },
-  { media: uploadMedia, takes: 'fields', schema: { type: 'object' } },
+  { media: uploadMedia, classes: 'fields', schema: { type: 'object' } },
   { media: otherMedia, read: readRaw },
 ]
 
@@ -141,4 +102,4 @@ export const bodyTypeOf: ReadonlyMap<string, BodyType> = new Map(
 )
 
 /** For routes without options for their bodies. */
-export const anyMedia: readonly string[] = bodyTypes.map(({ media }) => media)
+export const allMedia: readonly string[] = bodyTypes.map(({ media }) => media)

@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer'
 import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../core/text.js'
 import { prototypeKeys } from '../query-string.js'
-import { readMediaType } from './body-types.js'
+import { readMediaType } from './media-type.js'
 
 /** Headers of a part by lower-case name, one character a byte. */
 export type PartHeaders = Readonly<Record<string, string>>

@@ -14,13 +14,8 @@ import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
 import type { ReceivedBody } from './received-body.js'
 import { Upload, type UploadedFile } from '../upload.js'
-import {
-  jsonMedia,
-  type BodyField,
-  type BodyPlan,
-  bodyTypeOf,
-  type MediaType,
-} from './body-types.js'
+import { jsonMedia, type BodyField, type BodyPlan, bodyTypeOf } from './body-types.js'
+import type { MediaType } from './media-type.js'
 import { ChunkList } from './chunk-list.js'
 import { readJson } from './json.js'
 import {

@@ -8,14 +8,13 @@ import {
   otherMedia,
   uploadMedia,
   type BodyPlan,
-  anyMedia,
+  allMedia,
   bodyTypeOf,
   bodyTypes,
   type BodyReader,
   readRaw,
-  readMediaType,
-  type MediaType,
 } from './body-types.js'
+import { readMediaType, type MediaType } from './media-type.js'
 import { readJson } from './json.js'
 import { noBoundary, readBoundary, readMultipart } from './multipart.js'
 import type { Incoming } from '../node-messages.js'
@@ -72,14 +71,14 @@ export function readBody(
   const { headers } = request.incoming
   const length = headers['content-length']
   if (length === undefined ? headers['transfer-encoding'] === undefined : Number(length) === 0) {
-    return plan.declared ? Promise.reject(bodyRequired()) : undefined
+    return plan.isRequired ? Promise.reject(bodyRequired()) : undefined
   }
   const received = beginBody(request, times?.request)
   // The fast path for the most common type in its usual spelling: one promise and no parsing of the head.
   if (
     headers['content-type'] === jsonMedia &&
     headers['content-encoding'] === undefined &&
-    takes(plan, jsonMedia)
+    isAccepted(plan, jsonMedia)
   ) {
     return readComplete(request, received, plan, readJson)
   }
@@ -100,7 +99,7 @@ async function readByType(
   // An empty `boundary=` makes the media type invalid, but the body must not be returned as bytes.
   if (type === undefined && /^[\t ]*multipart\/form-data\b/i.test(named)) throw noBoundary()
   const media = mediaOf(type)
-  if (!takes(plan, media)) throw unreadType(plan)
+  if (!isAccepted(plan, media)) throw unreadType(plan)
   if (type !== undefined && media !== otherMedia) checkCharset(type)
   if (type !== undefined && media === uploadMedia) {
     received.form = 'upload'
@@ -124,17 +123,17 @@ function mediaOf(type: MediaType | undefined): string {
   return bodyTypes.find(({ covers }) => covers?.(essence) === true)?.media ?? otherMedia
 }
 
-const declaredMedia = anyMedia.filter((one) => one !== otherMedia)
+const parsedMedia = allMedia.filter((one) => one !== otherMedia)
 
-function mediaTaken({ media, declared }: BodyPlan): readonly string[] {
-  return media ?? (declared ? declaredMedia : anyMedia)
+function acceptedMedia({ media, isRequired }: BodyPlan): readonly string[] {
+  return media ?? (isRequired ? parsedMedia : allMedia)
 }
 
-function takes(plan: BodyPlan, one: string): boolean {
-  const media = mediaTaken(plan)
-  if (media.includes(one)) return true
+function isAccepted(plan: BodyPlan, media: string): boolean {
+  const accepted = acceptedMedia(plan)
+  if (accepted.includes(media)) return true
   // The bytes of a multipart body are not stored.
-  return media.includes(otherMedia) && !(plan.keepsBytes === true && one === uploadMedia)
+  return accepted.includes(otherMedia) && !(plan.keepsBytes === true && media === uploadMedia)
 }
 
 function readComplete(
@@ -166,7 +165,7 @@ function readComplete(
 
 function accept(received: ReceivedBody, plan: BodyPlan, reader: BodyReader, bytes: Buffer): void {
   if (bytes.length === 0) {
-    if (plan.declared) throw bodyRequired()
+    if (plan.isRequired) throw bodyRequired()
     return
   }
   if (plan.keepsBytes === true) received.bytes = bytes
@@ -180,7 +179,7 @@ function requestBody({ incoming, outgoing }: ServerRequest): void {
 }
 
 function unreadType(plan: BodyPlan): HttpError {
-  const named = mediaTaken(plan).filter((one) => one !== otherMedia)
+  const named = acceptedMedia(plan).filter((one) => one !== otherMedia)
   if (named.length === 0) return new HttpError(415, 'Send another type.')
   const accept = named.join(', ')
   return new HttpError(415, `Send ${accept}.`, { headers: { accept } })

@@ -21,7 +21,7 @@ export interface Outcome {
 
 export interface BodyServerOptions {
   readonly limits?: Partial<Limits>
-  readonly declared?: boolean
+  readonly isRequired?: boolean
   readonly beforeFirstFile?: BodyPlan['beforeFirstFile']
   /** Runs between reading the body and the response. */
   readonly handle?: (request: ServerRequest) => unknown
@@ -91,10 +91,10 @@ export class BodyServer implements AsyncDisposable {
   }
 
   async #answer(request: ServerRequest, options: BodyServerOptions): Promise<void> {
-    const { declared = false, beforeFirstFile, handle } = options
+    const { isRequired = false, beforeFirstFile, handle } = options
     const limits = { ...defaultLimits, ...options.limits }
     try {
-      await readBody(request, { limits, declared, beforeFirstFile })
+      await readBody(request, { limits, isRequired, beforeFirstFile })
       this.#report(request, undefined)
       const result = await handle?.(request)
       this.#send(request, 200, result ?? toResponse(request))
@@ -182,5 +182,5 @@ export function fakeRequest(type: string): ServerRequest & { readonly incoming: 
 /** Reads its body with a limit of 10 bytes. */
 export async function read(request: ServerRequest): Promise<void> {
   const limits = { ...defaultLimits, body: 10, multipart: 10 }
-  await readBody(request, { limits, declared: false })
+  await readBody(request, { limits, isRequired: false })
 }

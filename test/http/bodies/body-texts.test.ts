@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { HttpError } from '../../../src/index.js'
-import { readMediaType } from '../../../src/http/bodies/body-types.js'
+import { readMediaType } from '../../../src/http/bodies/media-type.js'
 import { readJson } from '../../../src/http/bodies/json.js'
 import { seed } from '../../random.js'
 

@@ -51,10 +51,10 @@ describe('readBody by media type', () => {
     ['a list of types', 'application/json, text/plain'],
     ['a malformed parameter', 'application/json; charset'],
     ['no type', undefined],
-  ])('keeps the bytes of %s, and returns 415 where a body is declared', async (_what, type) => {
+  ])('keeps the bytes of %s, and returns 415 where a body is required', async (_what, type) => {
     const bytes = Uint8Array.of(0, 255, 10)
     expect((await post(bytes, type)).body).toEqual({ bytes: '00ff0a' })
-    expect(await post(bytes, type, { declared: true })).toEqual({
+    expect(await post(bytes, type, { isRequired: true })).toEqual({
       status: 415,
       body: {
         error:
@@ -165,8 +165,8 @@ describe('readBody of an empty body', () => {
     expect(await server.raw(bytes)).toContain('{"kind":"undefined","files":{}}')
   })
 
-  it.each(empty)('returns 400 for %s where a body is declared', async (_what, bytes) => {
-    await using server = await BodyServer.start({ declared: true })
+  it.each(empty)('returns 400 for %s where a body is required', async (_what, bytes) => {
+    await using server = await BodyServer.start({ isRequired: true })
     const text = await server.raw(bytes)
     expect(text).toContain('HTTP/1.1 400')
     expect(text).toContain('{"error":"A body is required.","code":"BODY_REQUIRED"}')
