@@ -121,10 +121,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       checkCountOptions(options)
       const { context } = this.source
       const query = args.length > 0 ? { where, ...options } : options
-      const { selection, values } = selectRows(this.table, context, query)
+      const { filter, values } = selectRows(this.table, context, query)
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
-      const plan = this.#plans.count(selection, columns)
+      const plan = this.#plans.count(filter, columns)
       return readNumber(this.table, this.source, plan, values)
     })
   }

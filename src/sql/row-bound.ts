@@ -31,7 +31,7 @@ import {
 import { splitAtNulls } from './order.js'
 import { searchesText } from './operators.js'
 import { relatedFormOf } from './condition-writer.js'
-import type { ObjectForm, PageEntry, Query, RelatedSelection } from './tree.js'
+import type { PageEntry, Query, Selection } from './tree.js'
 
 /** @param positionOf the position of a slot's value among the values of the statement */
 export function rowBoundOf(query: Query, dialect: Dialect, positionOf: PositionOf): RowBound {
@@ -57,9 +57,9 @@ class BoundProver {
   #queryWithoutOnce(query: Query): RowBound {
     switch (query.query) {
       case 'rows': {
-        const { rows, derived = [], related = [], maxRelated } = query
+        const { rows, derived = [], selection = [], maxRelated } = query
         const relatedBound = sum(
-          this.#related(related),
+          this.#selection(selection),
           ...derived.map((one) => this.#derived(one)),
         )
         // With a maximum, related rows are counted first, so they are read twice.
@@ -90,11 +90,11 @@ class BoundProver {
       }
       case 'objects':
       case 'object':
-        return product(this.#rows(query.rows), this.#form(query.form))
+        return product(this.#rows(query.rows), this.#selection(query.selection))
       case 'page': {
-        const { rows, form, filter } = query
-        const page = product(this.#rows(rows), this.#page(form))
-        if (!hasTotal(form)) return page
+        const { rows, entries, filter } = query
+        const page = product(this.#rows(rows), this.#page(entries))
+        if (!hasTotal(entries)) return page
         return sum(page, this.#rows({ table: rows.table, where: filter }))
       }
       case 'aggregate':
@@ -104,13 +104,13 @@ class BoundProver {
     }
   }
 
-  /** The rows examined for one object: its own row and its related rows. */
-  #form(form: ObjectForm): RowBound {
-    const bounds = form.flatMap((entry) => {
+  /** The rows examined for one row: itself and its related rows. */
+  #selection(selection: Selection): RowBound {
+    const bounds = selection.flatMap((entry) => {
       if (entry.kind === 'count') return [this.#derived(entry.derived)]
-      if (entry.kind !== 'owner' && entry.kind !== 'list') return []
-      const selection = entry.kind === 'list' ? entry.rows : { where: entry.where }
-      return [product(this.#relatedRows(entry.relation, selection), this.#form(entry.form))]
+      if (entry.kind !== 'relation') return []
+      const { relation, rows } = entry
+      return [product(this.#relatedRows(relation, rows), this.#selection(entry.selection))]
     })
     return bounds.length === 0 ? oneRow : sum(oneRow, ...bounds)
   }
@@ -119,19 +119,11 @@ class BoundProver {
     return sum(
       oneRow,
       ...entries.flatMap((entry) => {
-        if (entry.kind === 'node') return [this.#form(entry.form)]
-        return entry.kind === 'edges' || entry.kind === 'pageInfo' ? [this.#page(entry.form)] : []
+        if (entry.kind === 'node') return [this.#selection(entry.selection)]
+        return entry.kind === 'edges' || entry.kind === 'pageInfo'
+          ? [this.#page(entry.entries)]
+          : []
       }),
-    )
-  }
-
-  #related(related: readonly RelatedSelection[]): RowBound {
-    if (related.length === 0) return oneRow
-    return sum(
-      oneRow,
-      ...related.map(({ relation, where, nested }) =>
-        product(this.#relatedRows(relation, { where }), this.#related(nested)),
-      ),
     )
   }
 
@@ -245,6 +237,6 @@ function hasTotal(entries: readonly PageEntry[]): boolean {
   return entries.some(
     (entry) =>
       (entry.kind === 'leaf' && entry.part === 'totalCount') ||
-      ((entry.kind === 'edges' || entry.kind === 'pageInfo') && hasTotal(entry.form)),
+      ((entry.kind === 'edges' || entry.kind === 'pageInfo') && hasTotal(entry.entries)),
   )
 }

@@ -8,7 +8,7 @@ import type { Column } from '../engines/contract/table.js'
 import { rowBoundOf } from './row-bound.js'
 import type { SqlTable } from './table.js'
 import type { Condition } from './condition.js'
-import type { Change, ObjectForm, Query, Rows } from './tree.js'
+import type { Change, Query, Rows, Selection } from './tree.js'
 
 export type StatementProperties = Pick<
   Statement,
@@ -80,14 +80,14 @@ function tableOf(query: Query): string {
 function togetherOf(query: Query): Together | undefined {
   switch (query.query) {
     case 'rows': {
-      const { rows, derived = [], related = [], locks } = query
+      const { rows, derived = [], selection = [], locks } = query
       if (locks === true) return undefined
-      return related.length + derived.length > 0 ? 'same' : togetherOfRows(rows)
+      return selection.length + derived.length > 0 ? 'same' : togetherOfRows(rows)
     }
     case 'object': {
-      const { rows, form } = query
+      const { rows, selection } = query
       // Lists may read many rows, and statements of several shards cannot be batched.
-      if (hasLists(form) || rows.table.shard !== undefined) return 'same'
+      if (hasLists(selection) || rows.table.shard !== undefined) return 'same'
       return rows.where && keyTestIn(rows.where, rows.table)?.kind === 'compare' ? 'calls' : 'same'
     }
     case 'relatedRows': {
@@ -140,9 +140,11 @@ function isKeyRange(condition: Condition | undefined, table: SqlTable): boolean 
   )
 }
 
-function hasLists(form: ObjectForm): boolean {
-  return form.some(
-    (entry) => entry.kind === 'list' || (entry.kind === 'owner' && hasLists(entry.form)),
+function hasLists(selection: Selection): boolean {
+  return selection.some(
+    (entry) =>
+      entry.kind === 'relation' &&
+      (entry.relation.kind !== 'belongsTo' || hasLists(entry.selection)),
   )
 }
 

@@ -13,9 +13,9 @@
  *     order: { terms: [{ column: id, … }], key: '' },
  *     limit: 1,
  *   },
- *   form: [
+ *   selection: [
  *     { kind: 'column', key: 'name', field: { column: name, form: 'text', … } },
- *     { kind: 'owner', key: 'category', relation: product.category, form: [{ kind: 'column', key: 'name', … }] },
+ *     { kind: 'relation', key: 'category', relation: product.category, rows: {}, selection: [{ kind: 'column', … }] },
  *   ],
  * }
  * ```
@@ -66,11 +66,32 @@ export interface Rows {
   readonly distinct?: readonly Column[] | undefined
 }
 
-/** Related rows to read with each row. */
-export interface RelatedSelection<R extends SqlRelation = SqlRelation> {
+/** Which related rows of each row, and their order. Default: all, by key. */
+export type RelatedRowsOf = Omit<Rows, 'table' | 'distinct'>
+
+/**
+ * What is read of each row: values under keys, and related rows with a selection of their own. The result is records, which
+ * always have all columns of their table, or JSON with only these keys. `selection-writer.ts` writes both.
+ */
+export type Selection<R extends SqlRelation = SqlRelation> = readonly SelectedValue<R>[]
+
+/** One key and its value. */
+export type SelectedValue<R extends SqlRelation = SqlRelation> =
+  /** A constant text. JSON only. */
+  | { readonly kind: 'name'; readonly key: string; readonly name: string }
+  /** JSON only. */
+  | { readonly kind: 'column'; readonly key: string; readonly field: JsonField }
+  /** The number of related rows. */
+  | { readonly kind: 'count'; readonly key: string; readonly derived: Derived<R> }
+  | RelationValue<R>
+
+/** A list of related rows. Of `belongsTo`: the row, or null. */
+export interface RelationValue<R extends SqlRelation = SqlRelation> {
+  readonly kind: 'relation'
+  readonly key: string
   readonly relation: R
-  readonly where: Condition | undefined
-  readonly nested: readonly RelatedSelection<R>[]
+  readonly rows: RelatedRowsOf
+  readonly selection: Selection<R>
 }
 
 export type Query =
@@ -96,8 +117,8 @@ export interface RowsQuery {
   readonly stored?: readonly Column[]
   /** Values from other tables, after the columns of each row. */
   readonly derived?: readonly Derived[] | undefined
-  /** Related rows of each row as JSON, after those values. */
-  readonly related?: readonly RelatedSelection[] | undefined
+  /** Counts, and related rows as JSON, after those values. */
+  readonly selection?: Selection | undefined
   /** Maximum number of related rows of one row and relation. If there are more, the value is not a list of rows. */
   readonly maxRelated?: number | undefined
   /** Locks the rows until the transaction ends. */
@@ -122,40 +143,15 @@ export interface RelatedRowsQuery {
   readonly isPacked: boolean
   /** The slot of the shard of all rows. */
   readonly shard?: number | undefined
-  /** Which related rows of each row, and their order. Default: all, by key. */
-  readonly rows?: Omit<Rows, 'table' | 'distinct'>
+  readonly rows?: RelatedRowsOf | undefined
 }
 
 /** Rows as one JSON text: a list of objects, or one object. */
 export interface ObjectsQuery {
   readonly query: 'objects' | 'object'
   readonly rows: Rows
-  readonly form: ObjectForm
+  readonly selection: Selection
 }
-
-export type ObjectForm = readonly ObjectEntry[]
-
-/** One key of an object and its value. */
-export type ObjectEntry =
-  | { readonly kind: 'name'; readonly key: string; readonly name: string }
-  | { readonly kind: 'column'; readonly key: string; readonly field: JsonField }
-  /** The row that the row belongs to, or null. */
-  | {
-      readonly kind: 'owner'
-      readonly key: string
-      readonly relation: SqlRelation
-      readonly form: ObjectForm
-      readonly where: Condition | undefined
-    }
-  /** The number of related rows. */
-  | { readonly kind: 'count'; readonly key: string; readonly derived: Derived }
-  | {
-      readonly kind: 'list'
-      readonly key: string
-      readonly relation: SqlRelation
-      readonly form: ObjectForm
-      readonly rows: Omit<Rows, 'table' | 'distinct'>
-    }
 
 /** A page as one JSON text. */
 export interface PageQuery {
@@ -172,7 +168,7 @@ export interface PageQuery {
   readonly isBackward: boolean
   /** There are rows before the first row that is read. */
   readonly hasEarlierRows: boolean
-  readonly form: readonly PageEntry[]
+  readonly entries: readonly PageEntry[]
 }
 
 export type PageEntry =
@@ -186,9 +182,9 @@ export type PageEntry =
   | {
       readonly kind: 'edges' | 'pageInfo'
       readonly key: string
-      readonly form: readonly PageEntry[]
+      readonly entries: readonly PageEntry[]
     }
-  | { readonly kind: 'node'; readonly key: string; readonly form: ObjectForm }
+  | { readonly kind: 'node'; readonly key: string; readonly selection: Selection }
 
 /** The columns that a change returns of each row that it wrote. */
 export type ReturnedColumns = 'nothing' | 'key' | 'row'

@@ -19,8 +19,9 @@ import {
 } from './change-writer.js'
 import { areIndependent, propertiesOf, keySlotOf, rowTestOf } from './statement-properties.js'
 import { writeAggregates } from './aggregates.js'
-import { ObjectWriter, PageWriter } from './json-writer.js'
-import { writeRows, returnedColumns, RowWriter } from './row-writer.js'
+import { PageWriter } from './page-writer.js'
+import { returnedColumns, RowWriter } from './row-writer.js'
+import { ObjectWriter, RecordsWriter } from './selection-writer.js'
 import type { Change, Query } from './tree.js'
 import { WriteContext } from './write-context.js'
 
@@ -73,7 +74,7 @@ function printerOf(text: Sql): Statement['print'] {
 function writeQuery(query: Query, writer: RowWriter): Sql {
   switch (query.query) {
     case 'rows':
-      return writeRows(query, writer)
+      return new RecordsWriter(writer).write(query)
     case 'count':
       return writer.count(query)
     case 'relatedRows':

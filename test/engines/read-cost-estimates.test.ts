@@ -175,8 +175,8 @@ describe('Counts on SQLite', () => {
     [{ shelf: { goods: { note: 'a' } } }, 'long'],
   ])('cost as much as their condition when they sample rows: %j', (where, length) => {
     const table = internalsOf(database).table<object>(Good)
-    const { selection, values } = selectRows(table, internalsOf(database).context, { where: where })
-    const { statement } = internalsOf(database).context.plansOf(table).sample(selection)
+    const { filter, values } = selectRows(table, internalsOf(database).context, { where: where })
+    const { statement } = internalsOf(database).context.plansOf(table).sample(filter)
     expect(costOfCount(statement, [...values, 500])).toBe(length)
   })
 })

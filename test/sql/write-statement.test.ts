@@ -67,14 +67,14 @@ const example: Query = {
     order: byKey(product),
     limit: 1,
   },
-  form: [
+  selection: [
     { kind: 'column', key: 'name', field: field(product, 'name') },
     {
-      kind: 'owner',
+      kind: 'relation',
       key: 'category',
       relation: link,
-      form: [{ kind: 'column', key: 'name', field: field(category, 'name') }],
-      where: undefined,
+      rows: {},
+      selection: [{ kind: 'column', key: 'name', field: field(category, 'name') }],
     },
   ],
 }

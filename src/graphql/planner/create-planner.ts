@@ -21,7 +21,7 @@ import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
 import {
-  formOf,
+  selectionOf,
   pageOf,
   objectOf,
   SelectionCompiler,
@@ -127,7 +127,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       return (relationQueries) => ({
         query: 'objects',
         rows: { table, ...query },
-        form: formOf(object, relationQueries),
+        selection: selectionOf(object, relationQueries),
       })
     }
   }
@@ -151,7 +151,7 @@ function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
     return (relationQueries) => ({
       query: 'object',
       rows: { table: model.table, where },
-      form: formOf(object, relationQueries),
+      selection: selectionOf(object, relationQueries),
     })
   }
 }

@@ -28,7 +28,7 @@ import type { ArgumentSource } from './compile-arguments.js'
 import {
   type SelectionCompiler,
   type RelationQueries,
-  formOf,
+  selectionOf,
   type SelectedEntry,
   type ObjectSelection,
 } from './selection.js'
@@ -85,7 +85,8 @@ export class StatementPreparation {
   /** Whether the arguments of all relations are constant. */
   get isConstant(): boolean {
     return this.#compiler.relations.every(
-      (entry) => entry.kind !== 'list' || entry.args.constant !== undefined,
+      (entry) =>
+        entry.kind === 'count' || entry.args === undefined || entry.args.constant !== undefined,
     )
   }
 
@@ -119,19 +120,13 @@ export class StatementPreparation {
 
   /** @throws {GraphQLError | HttpError} for arguments of the client */
   #readRelationQueries(variables: VariableValues, reader: QueryReader): RelationQueries {
-    const { relations } = this.#compiler
-    const lists: RelationQueries['lists'][number][] = []
-    const rows: RelationQueries['rows'][number][] = []
-    for (const entry of relations) {
+    return this.#compiler.relations.map((entry) => {
       const { target } = entry.relation
-      lists.push(
-        entry.kind === 'list'
-          ? reader.list(target, entry.args.read(variables), entry.args.constant !== undefined)
-          : undefined,
-      )
-      rows.push(entry.kind === 'list' ? undefined : reader.rows(target.table))
-    }
-    return { lists, rows }
+      if (entry.kind === 'count' || entry.args === undefined)
+        return { where: reader.rows(target.table) }
+      const { constant, read } = entry.args
+      return reader.list(target, read(variables), constant !== undefined)
+    })
   }
 
   statement(context: RecordsContext, key: string, make: () => Query): Plan {
@@ -300,7 +295,7 @@ export class PlannedMutation implements BatchablePlan {
       const plan = preparation.statement(source.context, reader.key, () => ({
         query: 'object',
         rows,
-        form: formOf(object, relationQueries),
+        selection: selectionOf(object, relationQueries),
       }))
       return (record) => {
         const values = [...reader.values]

@@ -1,8 +1,7 @@
 /** Compiles the selection of a root field to a tree, and builds query trees from it and the arguments of a run. */
 
 import type { FieldNode, GraphQLObjectType, GraphQLOutputType } from 'graphql'
-import type { Condition } from '../../records/model/table.js'
-import type { ObjectForm, PageEntry, PageQuery } from '../../sql/tree.js'
+import type { PageEntry, PageQuery, RelatedRowsOf, Selection } from '../../sql/tree.js'
 import {
   type RecordModel,
   generatedOf,
@@ -10,7 +9,6 @@ import {
   type RelationModel,
 } from '../records/model.js'
 import type { PageArguments as ReadPage } from '../records/pages.js'
-import type { ListQuery } from '../records/query-reader.js'
 import type { AccessRule } from '../../auth/access.js'
 import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
 import { graphqlLibrary } from '../library.js'
@@ -18,29 +16,31 @@ import { readShape, type ShapeField } from '../../fields/shape.js'
 import { collectFields, type Collecting, type FieldGroups } from '../collect-fields.js'
 import { compileArguments, type ArgumentSource } from './compile-arguments.js'
 
-/** The arguments of a run for the selected relations, by their index. */
-export interface RelationQueries {
-  readonly lists: readonly (ListQuery | undefined)[]
-  /** The caller's row filter for the table of an owner or of counted rows. */
-  readonly rows: readonly (Condition | undefined)[]
-}
+/** The arguments of a run for the selected relations, by their index: which rows are read or counted. */
+export type RelationQueries = readonly RelatedRowsOf[]
 
-export function formOf({ entries }: ObjectSelection, relationQueries: RelationQueries): ObjectForm {
+export function selectionOf(
+  { entries }: ObjectSelection,
+  relationQueries: RelationQueries,
+): Selection {
   return entries.map((entry) => {
     if (entry.kind === 'name' || entry.kind === 'column') return entry
-    const { kind, key, index } = entry
-    if (kind === 'count') {
-      const step = { relation: entry.relation.relation, where: relationQueries.rows[index] }
-      return { kind, key, derived: { path: [step], column: undefined } }
-    }
-    const common = {
-      key,
-      relation: entry.relation.relation,
-      form: formOf(entry.object, relationQueries),
-    }
-    return kind === 'owner'
-      ? { ...common, kind, where: relationQueries.rows[index] }
-      : { ...common, kind, rows: relationQueries.lists[index] as ListQuery }
+    const { key, index } = entry
+    const { relation } = entry.relation
+    const rows = relationQueries[index] as RelatedRowsOf
+    return entry.kind === 'count'
+      ? {
+          kind: 'count',
+          key,
+          derived: { path: [{ relation, where: rows.where }], column: undefined },
+        }
+      : {
+          kind: 'relation',
+          key,
+          relation,
+          rows,
+          selection: selectionOf(entry.object, relationQueries),
+        }
   })
 }
 
@@ -53,7 +53,7 @@ export function pageOf(
   relationQueries: RelationQueries,
 ): PageQuery {
   const rows = { table, where: condition, order: reading, limit: oneMore }
-  const form = pageFormOf(page, relationQueries)
+  const entries = pageEntriesOf(page, relationQueries)
   return {
     query: 'page',
     rows,
@@ -62,25 +62,20 @@ export function pageOf(
     filter,
     isBackward,
     hasEarlierRows: startsAtCursor,
-    form,
+    entries,
   }
 }
 
-function pageFormOf(page: readonly SelectedPage[], relationQueries: RelationQueries): PageEntry[] {
+function pageEntriesOf(
+  page: readonly SelectedPage[],
+  relationQueries: RelationQueries,
+): PageEntry[] {
   return page.map((entry): PageEntry => {
-    switch (entry.kind) {
-      case 'node':
-        return { kind: 'node', key: entry.key, form: formOf(entry.object, relationQueries) }
-      case 'edges':
-      case 'pageInfo':
-        return {
-          kind: entry.kind,
-          key: entry.key,
-          form: pageFormOf(entry.entries, relationQueries),
-        }
-      default:
-        return entry
-    }
+    const { kind, key } = entry
+    if (kind === 'name' || kind === 'leaf') return entry
+    return kind === 'node'
+      ? { kind, key, selection: selectionOf(entry.object, relationQueries) }
+      : { kind, key, entries: pageEntriesOf(entry.entries, relationQueries) }
   })
 }
 
@@ -93,9 +88,8 @@ export interface ObjectSelection {
 export type SelectedEntry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
-  | SelectedOwner
   | SelectedCount
-  | SelectedList
+  | SelectedRelation
 
 /** The number of related rows. */
 export interface SelectedCount {
@@ -106,21 +100,14 @@ export interface SelectedCount {
   readonly index: number
 }
 
-export interface SelectedOwner {
-  readonly kind: 'owner'
+export interface SelectedRelation {
+  readonly kind: 'relation'
   readonly key: string
   readonly relation: RelationModel
   readonly object: ObjectSelection
+  /** Undefined for the row of a `belongsTo`. */
+  readonly args: ArgumentSource | undefined
   /** Its index in `RelationQueries`. */
-  readonly index: number
-}
-
-export interface SelectedList {
-  readonly kind: 'list'
-  readonly key: string
-  readonly relation: RelationModel
-  readonly object: ObjectSelection
-  readonly args: ArgumentSource
   readonly index: number
 }
 
@@ -136,7 +123,7 @@ export type SelectedPage =
 /** Compiles selections, and collects their relations and access rules. */
 export class SelectionCompiler {
   /** Selected relations by index. */
-  readonly relations: (SelectedOwner | SelectedCount | SelectedList)[] = []
+  readonly relations: (SelectedCount | SelectedRelation)[] = []
   /** The access rules of selected fields and relations, which must admit the caller before the statement runs. */
   readonly rules = new Set<AccessRule>()
   /** Whether a floating-point number is selected. */
@@ -191,11 +178,9 @@ export class SelectionCompiler {
     for (const rule of relation.rules) this.demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
     if (isUnplannable(object)) return object
+    const args = relation.isList ? compileArguments(field, node) : undefined
     const index = this.relations.length
-    const common = { key, relation, object, index }
-    const entry: SelectedOwner | SelectedList = relation.isList
-      ? { ...common, kind: 'list', args: compileArguments(field, node) }
-      : { ...common, kind: 'owner' }
+    const entry: SelectedRelation = { kind: 'relation', key, relation, object, args, index }
     this.relations.push(entry)
     return entry
   }

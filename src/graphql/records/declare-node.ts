@@ -146,8 +146,8 @@ function readByKeys(
   const byKeys = isOneOf(table.key, reader.values.push(packed) - 1)
   const condition = boundToShard(table, context, reader, allOf(byKeys, rows))
   const { key, values } = reader
-  const selection = { condition, key: `b${key}`, count: values.length, withDeleted: false }
-  const plan = context.plansOf(table).list(selection, byKey(table), {})
+  const filter = { condition, key: `b${key}`, count: values.length, withDeleted: false }
+  const plan = context.plansOf(table).list(filter, byKey(table), {})
   const found = readRecords(table, source, { plan, values, additions: undefined })
   return after(
     found,

@@ -146,8 +146,8 @@ export function readOne(
   const condition = allOf(reader.keyCondition(table, key), rows)
   checkShard(table, condition)
   const { values } = reader
-  const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
-  const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
+  const filter = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).list(filter, byKey(table), { hasLimit: true })
   const query = { plan, values: [...values, 1], additions: undefined }
   return after(readRecords(table, source, query), ([record]) => record ?? null)
 }
@@ -197,8 +197,8 @@ export function resolveCount(
     const condition = reader.condition(model, where)
     checkShard(table, condition)
     const { key, values } = reader
-    const selection = { condition, key, count: values.length, withDeleted: false }
-    return readNumber(table, source, source.context.plansOf(table).count(selection), values)
+    const filter = { condition, key, count: values.length, withDeleted: false }
+    return readNumber(table, source, source.context.plansOf(table).count(filter), values)
   })
 }
 

@@ -95,8 +95,8 @@ async function checkVisible(
   if ((needsKey && isNullish(row[table.key.property])) || (needsLinks && links.length > 0)) return
   const { byProperty } = source.context.codecOf(table)
   const { key, values } = slots
-  const selection = { condition, key, count: values.length, withDeleted: false }
-  const plan = source.context.plansOf(table).matches(selection, [...columns])
+  const filter = { condition, key, count: values.length, withDeleted: false }
+  const plan = source.context.plansOf(table).matches(filter, [...columns])
   for (const { property } of columns) {
     const value = row[property]
     values.push(isNullish(value) ? null : byProperty.get(property)?.encode(value))

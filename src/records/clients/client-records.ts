@@ -14,7 +14,7 @@ import type { Repository } from '../repository.js'
 import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
-import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
+import { ClientView, selectRelations, type RelationTree } from '../policy/client-view.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { checkWrite, type CheckOptions } from './check-row.js'
 import { clientWriter } from './client-writer.js'
@@ -99,7 +99,7 @@ export class ClientRecords<T extends object> {
         ? undefined
         : {
             maxRows: relatedRowLimit(relations, options.limit, this.#database.sizes, cost),
-            read: (slots) => readRelatedQueries(relations, view, slots),
+            read: (slots) => selectRelations(relations, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })
             },

@@ -17,7 +17,7 @@ import { undefinedOption, type Skip, checkNamed } from '../model/skip.js'
 import type { Condition, Relation, Table } from '../model/table.js'
 import type { Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
-import type { RelatedSelection } from '../../sql/tree.js'
+import type { Selection } from '../../sql/tree.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { relationCountName } from '../../fields/shape.js'
@@ -192,17 +192,14 @@ export interface RowsView {
   derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
 }
 
-/** A relation to read with a list, and its conditions. The values of the conditions are in the statement's slots. */
-export type RelatedQuery = RelatedSelection<Relation>
-
 /** Related rows to read with a list, for a client. */
 export interface RelatedRows {
   /** The maximum number of rows of one relation, with their own related rows; `undefined` if there cannot be many. */
   readonly maxRows?: number | undefined
-  /** Reads the related rows of the query. Their values follow the values of the rows. */
-  read(slots: Slots): readonly RelatedQuery[]
+  /** Reads the relations of the query and their conditions. Their values follow the values of the rows. */
+  read(slots: Slots): Selection<Relation>
   /** Receives every related row. */
-  found(table: Table, record: Record<string, unknown>): void
+  readonly found: (table: Table, record: Record<string, unknown>) => void
 }
 
 const maxDistinctFields = 50

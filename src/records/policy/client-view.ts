@@ -8,13 +8,14 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isHidden, suggestedRelations, invalid } from '../filters/query-errors.js'
 import type { Relation, Table, Condition } from '../model/table.js'
-import type { RelatedQuery, Slots, RowsView } from '../filters/list-options.js'
+import type { Slots, RowsView } from '../filters/list-options.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
 import { FilterReader, type FilterContext } from '../filters/filter.js'
 import { isDerived, type Derived } from '../../sql/derived.js'
 import { allOf, noRows } from '../../sql/condition.js'
 import type { Order } from '../../sql/order.js'
+import type { Selection } from '../../sql/tree.js'
 import type { Column } from '../../engines/contract/table.js'
 import { currentShard } from '../statements/shard.js'
 import type { RecordsContext } from '../statements/source.js'
@@ -65,20 +66,21 @@ function readRelation(table: Table, name: string): Relation {
 }
 
 /**
- * Plans the related rows that a client selected, as parts of the main statement.
+ * Reads the related rows that a client selected with the rows of a list, each with all columns.
  *
  * @throws {HttpError} 401 or 403 for a relation that the client may not follow
  */
-export function readRelatedQueries(
+export function selectRelations(
   tree: RelationTree,
   view: ClientView,
   slots: Slots,
-): readonly RelatedQuery[] {
+): Selection<Relation> {
   return [...tree].map(([relation, below]) => {
     view.checkRelation(relation)
     slots.key += ';'
     const where = view.rows(relation.target, slots)
-    return { relation, where, nested: readRelatedQueries(below, view, slots) }
+    const selection = selectRelations(below, view, slots)
+    return { kind: 'relation', key: relation.name, relation, rows: { where }, selection }
   })
 }
 

@@ -58,8 +58,8 @@ export async function lockVisibleRows(
   const visible = view.isBound(table) ? view.rows(table, reader) : undefined
   const condition = allOf(allOf(requested, visible), shardCondition(table, source.context, reader))
   checkShard(table, condition)
-  const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
-  const rows = await lockRows(table, source, { selection, values }, maxKeysPerQuery)
+  const filter = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const rows = await lockRows(table, source, { filter, values }, maxKeysPerQuery)
   return toRecords(table, source.context, rows)
 }
 

@@ -19,7 +19,7 @@ import {
   type SumsAndValues,
 } from './additions.js'
 import { isInTransaction } from './transaction-runners.js'
-import type { Selection } from './plans.js'
+import type { PreparedFilter } from './plans.js'
 import {
   withAnnouncement,
   runRows,
@@ -143,10 +143,10 @@ export function inTransaction<T>(
 export async function lockRows(
   table: Table,
   source: Source,
-  { selection, values }: { readonly selection: Selection; readonly values: readonly unknown[] },
+  { filter, values }: { readonly filter: PreparedFilter; readonly values: readonly unknown[] },
   limit: number,
 ): Promise<readonly (readonly unknown[])[]> {
-  const plan = source.context.plansOf(table).lockRows(selection)
+  const plan = source.context.plansOf(table).lockRows(filter)
   return runRows(table, source, { plan, values: [...values, limit], purpose: 'write' })
 }
 
@@ -292,7 +292,7 @@ export function selectOne(
   { context }: Source,
   key: unknown,
   { where, rowFilter }: RowChange,
-): { selection: Selection; values: unknown[] } {
+): { filter: PreparedFilter; values: unknown[] } {
   const values: unknown[] = [...(rowFilter?.values ?? [])]
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = rowFilter === undefined ? [] : [rowFilter.condition]
@@ -303,5 +303,5 @@ export function selectOne(
   if (shard !== undefined) parts.push(shard)
   const condition: Condition = { kind: 'all', parts }
   const name = `${rowFilter?.key ?? ''}|${reader.key}|1`
-  return { selection: { condition, key: name, count: values.length, withDeleted: false }, values }
+  return { filter: { condition, key: name, count: values.length, withDeleted: false }, values }
 }

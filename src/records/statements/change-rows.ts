@@ -8,7 +8,7 @@ import { checkFilterOptions, type Id } from '../filters/list-options.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { changeLockedRow, lockRows } from './change-row.js'
-import type { Selection } from './plans.js'
+import type { PreparedFilter } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { nameConstraint } from './violated-constraint.js'
@@ -109,8 +109,8 @@ const maxReportedRows = 1000
 
 async function areMany(table: Table, here: Source, where: unknown): Promise<boolean> {
   if (here.feed.hasListeners) return false
-  const { selection, values } = selectAll(table, here, where)
-  const plan = here.context.plansOf(table).countUpTo(selection)
+  const { filter, values } = selectAll(table, here, where)
+  const plan = here.context.plansOf(table).countUpTo(filter)
   const [count] =
     (await here
       .runner()
@@ -129,10 +129,10 @@ export async function updateTogether(
   const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
   if (written.columns.length === 0) return 0
   await checkUndeleted(table, here, { columns: written.columns, rows: [written.values] })
-  const { selection, values } = selectAll(table, here, where)
+  const { filter, values } = selectAll(table, here, where)
   const returns = reportsRows ? 'key' : 'nothing'
   const summed = sums.map(({ column }) => column)
-  const plan = context.plansOf(table).updateAll(selection, written.columns, summed, returns)
+  const plan = context.plansOf(table).updateAll(filter, written.columns, summed, returns)
   const bounds = sums.flatMap(({ after: { low, high } }) => [low, high])
   const all = [...values, ...written.values, ...bounds]
   if (!reportsRows && sums.length === 0)
@@ -223,7 +223,7 @@ export function selectAll(
   { context }: Source,
   where: unknown,
   last?: unknown,
-): { selection: Selection; values: unknown[] } {
+): { filter: PreparedFilter; values: unknown[] } {
   const reader = new FilterReader(context, false)
   const programFilter = readProgramFilter(reader, table, where)
   const filter = boundToShard(table, context, reader, programFilter) ?? programFilter
@@ -236,5 +236,5 @@ export function selectAll(
   }
   const condition: Condition = { kind: 'all', parts }
   const key = `${reader.key}${isFirst ? '' : '>'}`
-  return { selection: { condition, key, count: values.length, withDeleted: false }, values }
+  return { filter: { condition, key, count: values.length, withDeleted: false }, values }
 }

@@ -96,8 +96,8 @@ export function isolationToDelete(table: Table, context: RulesContext): Isolatio
 }
 
 function deletePlainly(table: Table, here: Source, where: unknown): Promise<number> {
-  const { selection, values } = selectAll(table, here, where)
-  const plan = here.context.plansOf(table).removeAll(selection)
+  const { filter, values } = selectAll(table, here, where)
+  const plan = here.context.plansOf(table).removeAll(filter)
   const deletionTime =
     table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
   return changeAll(table, here, { plan, values: [...values, ...deletionTime], purpose: 'delete' })
@@ -106,8 +106,8 @@ function deletePlainly(table: Table, here: Source, where: unknown): Promise<numb
 /** Deletes the rows by their keys. A filter names one shard at most. */
 async function deleteSelected(table: Table, here: Source, where: unknown): Promise<number> {
   const { context } = here
-  const { selection, values } = selectAll(table, here, where)
-  const plan = context.plansOf(table).lockKeys(selection)
+  const { filter, values } = selectAll(table, here, where)
+  const plan = context.plansOf(table).lockKeys(filter)
   const rows = await here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
   const [first] = rows
   if (first === undefined) return 0

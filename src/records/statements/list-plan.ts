@@ -1,36 +1,24 @@
 /** Reads the options of a repository's list, and plans its statement. */
 import { isDerived } from '../../sql/derived.js'
+import type { Selection } from '../../sql/tree.js'
 import {
   checkListOptions,
   type ListOptions,
   readCount,
   readCounts,
   readDistinct,
-  type RelatedQuery,
   type RelationCount,
   type RowsView,
+  type Slots,
   toRelationCount,
 } from '../filters/list-options.js'
 import { readOrder } from '../filters/order.js'
 import { checkRanked } from '../filters/search.js'
-import type { Table } from '../model/table.js'
-import type { DerivedParts, RelatedParts } from './plans.js'
+import type { Relation, Table } from '../model/table.js'
+import type { ListSelection } from './plans.js'
 import type { RecordsQuery } from './read-records.js'
 import { selectOrdered } from './select-rows.js'
 import type { RecordsContext } from './source.js'
-
-/** @param maxRows as in `RelatedRows` */
-function toRelatedParts(
-  related: readonly RelatedQuery[],
-  key: string,
-  maxRows?: number,
-): RelatedParts {
-  return { key: `w${maxRows ?? ''}${shapeOf(related)}|${key}`, related, maxRows }
-}
-
-function shapeOf(relatedQueries: readonly RelatedQuery[]): string {
-  return relatedQueries.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
-}
 
 /** @throws {HttpError} 400 `VALIDATION`; for clients also 401 or 403 */
 export function planList<T extends object>(
@@ -38,7 +26,7 @@ export function planList<T extends object>(
   context: RecordsContext,
   options: ListOptions<T>,
 ): RecordsQuery {
-  const { view, distinct, related: relatedOptions } = options
+  const { view, distinct, related } = options
   checkListOptions(options)
   const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
   const offset = readCount('offset', options.offset ?? 0)
@@ -46,47 +34,59 @@ export function planList<T extends object>(
   const selected = selectOrdered(table, context, options, requestedOrder)
   const { values, order, skippedRows } = selected
   checkRanked(order, (limit ?? 0) + skippedRows + offset)
-  const counts = options.counts && readCounts(table, options.counts, view !== undefined)
-  const derived = counts && toDerivedParts(counts, values, view)
-  const slots = { values, key: '' }
-  const relatedQueries = relatedOptions?.read(slots)
-  const related =
-    relatedQueries && toRelatedParts(relatedQueries, slots.key, relatedOptions?.maxRows)
-  const { count } = selected.selection
-  const selection =
-    count === values.length ? selected.selection : { ...selected.selection, count: values.length }
+  const additional = readSelection(table, options, values)
+  const { count } = selected.filter
+  const filter =
+    count === values.length ? selected.filter : { ...selected.filter, count: values.length }
   if (limit !== undefined) values.push(limit)
   const hasOffset = options.offset !== undefined || skippedRows > 0
   if (hasOffset) values.push(skippedRows + offset)
-  const plan = context.plansOf(table).list(selection, order, {
+  const plan = context.plansOf(table).list(filter, order, {
     hasLimit: limit !== undefined,
     hasOffset,
     distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
-    derived,
-    related,
+    selected: additional,
   })
-  if (
-    order.terms.some(({ column }) => isDerived(column)) ||
-    (counts ?? relatedQueries) !== undefined
-  ) {
-    const columns = relatedQueries &&
-      relatedOptions && { ...relatedOptions, relations: relatedQueries }
-    return { plan, values, additions: { order, counts, related: columns } }
-  }
-  return { plan, values, additions: undefined }
+  if (additional === undefined && !order.terms.some(({ column }) => isDerived(column)))
+    return { plan, values, additions: undefined }
+  const { selection, maxRows } = additional ?? {}
+  return { plan, values, additions: { order, selection, maxRows, found: related?.found } }
 }
 
-/** Limits counts to the rows that the client may see. Their values follow the values of the rows. */
-function toDerivedParts(
-  counts: readonly RelationCount[],
+/** Reads which values the list has in addition to the columns of its rows. Their slots follow those of the rows. */
+function readSelection(
+  table: Table,
+  { counts: names, related, view }: Pick<ListOptions<never>, 'counts' | 'related' | 'view'>,
   values: unknown[],
+): ListSelection | undefined {
+  if (names === undefined && related === undefined) return undefined
+  const slots = { values, key: '#' }
+  const counts =
+    names === undefined
+      ? []
+      : selectCounts(readCounts(table, names, view !== undefined), view, slots)
+  const relations = related === undefined ? [] : related.read(slots)
+  const maxRows = related?.maxRows
+  const key = `${slots.key}|${maxRows ?? ''}${shapeOf(relations)}`
+  return { key, selection: [...counts, ...relations], maxRows }
+}
+
+/** Limits counts to the rows that the client may see. */
+function selectCounts(
+  counts: readonly RelationCount[],
   view: RowsView | undefined,
-): DerivedParts {
-  const slots = { values, key: '' }
-  const derived = counts.map(({ relation }) => {
+  slots: Slots,
+): Selection<Relation> {
+  return counts.map(({ relation, name: key }) => {
     slots.key += `${relation.name};`
     const counted = toRelationCount(relation)
-    return view === undefined ? counted : view.derived(counted, slots)
+    const derived = view === undefined ? counted : view.derived(counted, slots)
+    return { kind: 'count', key, derived }
   })
-  return { key: `#${slots.key}`, derived }
+}
+
+function shapeOf(selection: Selection): string {
+  return selection
+    .map((entry) => `${entry.key}(${entry.kind === 'relation' ? shapeOf(entry.selection) : ''})`)
+    .join()
 }

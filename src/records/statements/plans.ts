@@ -4,24 +4,24 @@ import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { isOneOf, allOf, equals, keyIs, type Condition } from '../../sql/condition.js'
-import { derivedColumnsOf, type Derived } from '../../sql/derived.js'
+import { derivedColumnsOf } from '../../sql/derived.js'
 import { byKey, type Order } from '../../sql/order.js'
 import type {
   ReturnedColumns,
   Change,
   Limit,
   Query,
-  RelatedRowsQuery,
-  RelatedSelection,
+  RelatedRowsOf,
   Rows,
+  Selection,
 } from '../../sql/tree.js'
 import { writeStatement, type Plan } from '../../sql/write-statement.js'
 import type { Relation, Table } from '../model/table.js'
 import type { ColumnTypes } from './column-types.js'
 import type { VisibleRows } from './row-filter.js'
 
-/** The rows of a statement. `key` identifies the form, and `count` is the number of values. */
-export interface Selection {
+/** The rows of a statement, by a filter that was read. `key` is equal for filters that differ only in their `count` values. */
+export interface PreparedFilter {
   readonly condition: Condition | undefined
   readonly key: string
   readonly count: number
@@ -33,22 +33,15 @@ export interface ListParts {
   readonly hasLimit?: boolean
   readonly hasOffset?: boolean
   readonly distinct?: readonly Column[] | undefined
-  readonly derived?: DerivedParts | undefined
-  readonly related?: RelatedParts | undefined
+  readonly selected?: ListSelection | undefined
 }
 
-/** Values from other tables that are read with the rows. They follow the values of the order. */
-export interface DerivedParts {
+/** Counts and related rows that are read with the rows. They follow the values of the order. */
+export interface ListSelection {
   /** Equal for queries that differ only in values. */
   readonly key: string
-  readonly derived: readonly Derived[]
-}
-
-/** Related rows that are read in the same statement. */
-export interface RelatedParts {
-  /** Equal for queries that differ only in values. */
-  readonly key: string
-  readonly related: readonly RelatedSelection[]
+  readonly selection: Selection<Relation>
+  /** The maximum number of related rows, as `maxRelated` in `RowsQuery`. */
   readonly maxRows?: number | undefined
 }
 
@@ -88,61 +81,58 @@ export class TablePlans {
     }))
   }
 
-  /** Values: the selection's, then limit, then offset. */
+  /** Values: the filter's, then limit, then offset. */
   list(
-    selection: Selection,
+    filter: PreparedFilter,
     order: Order,
-    { hasLimit = false, hasOffset = false, distinct, derived, related }: ListParts,
+    { hasLimit = false, hasOffset = false, distinct, selected }: ListParts,
   ): Plan {
-    const { count } = selection
+    const { count } = filter
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
-    const key = `l${keyOf(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${derived?.key ?? ''}${related?.key ?? ''}`
+    const key = `l${keyOf(filter)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${selected?.key ?? ''}`
     return this.get(key, () => ({
       query: 'rows',
       rows: {
-        ...this.#rows(selection, hasLimit ? count : undefined),
+        ...this.#rows(filter, hasLimit ? count : undefined),
         order,
         distinct,
         offset: hasOffset ? count + (hasLimit ? 1 : 0) : undefined,
       },
-      derived: [
-        ...derivedColumnsOf(order).map((column) => column.derived),
-        ...(derived?.derived ?? []),
-      ],
-      related: related?.related,
-      maxRelated: related?.maxRows,
+      derived: derivedColumnsOf(order).map((column) => column.derived),
+      selection: selected?.selection,
+      maxRelated: selected?.maxRows,
     }))
   }
 
-  /** Values: the selection's. */
-  count(selection: Selection, distinct?: readonly Column[]): Plan {
+  /** Values: the filter's. */
+  count(filter: PreparedFilter, distinct?: readonly Column[]): Plan {
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
-    return this.get(`c${keyOf(selection)}${only}`, () => ({
+    return this.get(`c${keyOf(filter)}${only}`, () => ({
       query: 'count',
-      rows: { ...this.#rows(selection), distinct },
+      rows: { ...this.#rows(filter), distinct },
     }))
   }
 
-  /** Counts up to a number of rows. Values: the selection's, then that number. */
-  countUpTo(selection: Selection): Plan {
-    return this.get(`m${keyOf(selection)}`, () => ({
+  /** Counts up to a number of rows. Values: the filter's, then that number. */
+  countUpTo(filter: PreparedFilter): Plan {
+    return this.get(`m${keyOf(filter)}`, () => ({
       query: 'count',
-      rows: this.#rows(selection, selection.count),
+      rows: this.#rows(filter, filter.count),
     }))
   }
 
-  /** Counts matches among the first and the last rows. Values: the selection's, then their number. */
-  sample(selection: Selection): Plan {
-    return this.get(`s${keyOf(selection)}`, () => ({
+  /** Counts matches among the first and the last rows. Values: the filter's, then their number. */
+  sample(filter: PreparedFilter): Plan {
+    return this.get(`s${keyOf(filter)}`, () => ({
       query: 'count',
-      rows: this.#rows(selection),
-      sampleSize: selection.count,
+      rows: this.#rows(filter),
+      sampleSize: filter.count,
     }))
   }
 
   /** Whether a row with some values would match a condition. Values: the condition's, then those of the columns. */
   matches(
-    { condition: where, key, count }: Selection & { readonly condition: Condition },
+    { condition: where, key, count }: PreparedFilter & { readonly condition: Condition },
     columns: readonly Column[],
   ): Plan {
     const { table } = this
@@ -150,11 +140,11 @@ export class TablePlans {
     return this.get(`w${key}`, () => ({ query: 'match', table, values, where }))
   }
 
-  /** The rows by their keys, locked until the transaction ends. Values: the selection's, then limit. */
-  lockRows(selection: Selection): Plan {
-    return this.get(`H${selection.key}`, () => ({
+  /** The rows by their keys, locked until the transaction ends. Values: the filter's, then limit. */
+  lockRows(filter: PreparedFilter): Plan {
+    return this.get(`H${filter.key}`, () => ({
       query: 'rows',
-      rows: { ...this.#rows(selection, selection.count), order: byKey(this.table) },
+      rows: { ...this.#rows(filter, filter.count), order: byKey(this.table) },
       locks: true,
     }))
   }
@@ -210,12 +200,12 @@ export class TablePlans {
   }
 
   /**
-   * Values: the selection's, the values of the columns, then two bounds for each sum.
+   * Values: the filter's, the values of the columns, then two bounds for each sum.
    *
    * @param sums the columns of `columns` whose values are added; the statement returns whether the sums fit
    */
   updateAll(
-    { condition: where, key, count }: Selection,
+    { condition: where, key, count }: PreparedFilter,
     columns: readonly Column[],
     sums: readonly Column[],
     returns: 'nothing' | 'key',
@@ -332,17 +322,17 @@ export class TablePlans {
     }))
   }
 
-  /** The stored keys and shards of rows, locked until the transaction ends. Values: the selection's. */
-  lockKeys(selection: Selection): Plan {
+  /** The stored keys and shards of rows, locked until the transaction ends. Values: the filter's. */
+  lockKeys(filter: PreparedFilter): Plan {
     const { table } = this
     const { key, shard } = table
     const stored = shard === undefined ? [key] : [key, shard]
-    const rows: Rows = { ...this.#rows(selection), order: byKey(table) }
-    return this.get(`k${selection.key}`, () => ({ query: 'rows', rows, stored, locks: true }))
+    const rows: Rows = { ...this.#rows(filter), order: byKey(table) }
+    return this.get(`k${filter.key}`, () => ({ query: 'rows', rows, stored, locks: true }))
   }
 
-  /** Values: the selection's, then the time if the table soft-deletes. */
-  removeAll({ condition, key, count }: Selection): Plan {
+  /** Values: the filter's, then the time if the table soft-deletes. */
+  removeAll({ condition, key, count }: PreparedFilter): Plan {
     return this.get(`A${key}`, () => this.#delete(condition, count, []))
   }
 
@@ -433,7 +423,7 @@ export class TablePlans {
     selected: {
       readonly key: string
       readonly first: number
-      readonly rows: RelatedRowsQuery['rows']
+      readonly rows: RelatedRowsOf | undefined
     },
   ): Plan {
     const { key, first, rows } = selected
@@ -451,7 +441,7 @@ export class TablePlans {
     return this.get(`${change}${name}`, () => ({ change, join }))
   }
 
-  #rows({ condition: where, withDeleted }: Selection, limit?: Limit): Rows {
+  #rows({ condition: where, withDeleted }: PreparedFilter, limit?: Limit): Rows {
     return { table: this.table, where, withDeleted, limit }
   }
 }
@@ -460,6 +450,6 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(',')
 }
 
-function keyOf({ key, withDeleted }: Selection): string {
+function keyOf({ key, withDeleted }: PreparedFilter): string {
   return withDeleted ? `${key}D` : key
 }

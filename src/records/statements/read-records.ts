@@ -8,10 +8,10 @@ import { HttpError } from '../../errors/http-error.js'
 import { isOneOf } from '../../sql/condition.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
-import type { RelatedRowsQuery } from '../../sql/tree.js'
+import type { RelatedRowsOf, RelationValue, Selection } from '../../sql/tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursors.js'
-import type { RelatedQuery, RelatedRows, RelationCount, Slots } from '../filters/list-options.js'
+import type { RelatedRows, Slots } from '../filters/list-options.js'
 import type { Condition, Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import { boundToShard, keyValues } from './shard.js'
@@ -25,17 +25,16 @@ export interface RecordsQuery {
   readonly additions: RowAdditions | undefined
 }
 
-/** The values of each row after the columns of its table, in this order. */
+/** The values of each row after the columns of its table: those of its order, then those of the selection. */
 export interface RowAdditions {
   /** The order of the rows. Cursors need its values from other tables. */
   readonly order: Order
-  readonly counts?: readonly RelationCount[] | undefined
-  readonly related?: RelatedColumns | undefined
-}
-
-/** Related rows, each relation in one column as JSON. */
-interface RelatedColumns extends Pick<RelatedRows, 'maxRows' | 'found'> {
-  readonly relations: readonly RelatedQuery[]
+  /** Counts, and relations, whose rows are JSON. */
+  readonly selection?: Selection<Relation> | undefined
+  /** The maximum number of related rows of one relation, if they are limited. */
+  readonly maxRows?: number | undefined
+  /** Receives every related row. */
+  readonly found?: RelatedRows['found'] | undefined
 }
 
 /** @throws {HttpError} the database's error, converted for clients */
@@ -98,55 +97,55 @@ function setAdditions(
     readonly additions: RowAdditions
   },
 ): void {
-  const { order, counts = [], related } = additions
-  const firstDerived = table.columns.length
-  const firstCount = firstDerived + derivedColumnsOf(order).length
+  const { order, selection } = additions
+  const reading = { ...additions, context }
+  const first = table.columns.length
+  const afterOrder = first + derivedColumnsOf(order).length
   for (const [index, record] of records.entries()) {
     const row = rows[index] as Row
-    if (firstCount > firstDerived)
-      rememberDerived(record, order, row.slice(firstDerived, firstCount), (of) =>
-        context.codecOf(of),
-      )
-    for (const [position, { name }] of counts.entries())
-      Object.assign(record, { [name]: Number(row[firstCount + position]) })
-    if (related !== undefined) setRelated(record, row, related, context)
+    if (afterOrder > first)
+      rememberDerived(record, order, row.slice(first, afterOrder), (of) => context.codecOf(of))
+    if (selection !== undefined) setSelected(record, row, selection, reading)
   }
 }
 
-/** Sets related rows on a record, from the last columns of its row. */
-function setRelated(
+interface SelectionContext extends Pick<RowAdditions, 'maxRows' | 'found'> {
+  readonly context: RecordsContext
+}
+
+/** Sets the values of a selection on a record. They are the last ones of its row. */
+function setSelected(
   record: object,
   row: Row,
-  related: RelatedColumns,
-  context: RecordsContext,
+  selection: Selection<Relation>,
+  reading: SelectionContext,
 ): void {
-  const { relations } = related
-  const first = row.length - relations.length
-  for (const [index, relatedQuery] of relations.entries()) {
-    const column = row[first + index]
-    const value: unknown = typeof column === 'string' ? JSON.parse(column) : column
-    const records = fromJson(value, relatedQuery, related, context)
-    Object.assign(record, { [relatedQuery.relation.name]: records })
+  const first = row.length - selection.length
+  for (const [index, entry] of selection.entries()) {
+    const value = row[first + index]
+    if (entry.kind === 'count') Object.assign(record, { [entry.key]: Number(value) })
+    if (entry.kind !== 'relation') continue
+    const json: unknown = typeof value === 'string' ? JSON.parse(value) : value
+    Object.assign(record, { [entry.key]: fromJson(json, entry, reading) })
   }
 }
 
 function fromJson(
   value: unknown,
-  { relation, nested }: RelatedQuery,
-  related: RelatedColumns,
-  context: RecordsContext,
+  { relation, selection }: RelationValue<Relation>,
+  reading: SelectionContext,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
-  if (related.maxRows !== undefined && isTooMany(kind, value)) throw tooMany(relation)
-  const { readRow } = context.codecOf(target)
+  if (reading.maxRows !== undefined && isTooMany(kind, value)) throw tooMany(relation)
+  const { readRow } = reading.context.codecOf(target)
   const bytes = target.columns.flatMap(({ storage }, index) => (storage === 'bytes' ? [index] : []))
   const read = (lists: readonly Row[]): Instance => {
     const row = lists.flat()
     for (const index of bytes)
       if (typeof row[index] === 'string') row[index] = Buffer.from(row[index], 'base64')
     const record = readRow(row) as Instance
-    setRelated(record, row, { ...related, relations: nested }, context)
-    related.found(target, record)
+    setSelected(record, row, selection, reading)
+    reading.found?.(target, record)
     return record
   }
   if (kind !== 'belongsTo') return (value as Row[][]).map(read)
@@ -169,7 +168,7 @@ export interface RelatedQueryOfKeys {
   readonly key: string
   readonly values: readonly unknown[]
   /** Default: all rows, by key. */
-  readonly rows?: RelatedRowsQuery['rows']
+  readonly rows?: RelatedRowsOf
 }
 
 const allRelated: RelatedQueryOfKeys = { key: '', values: [] }

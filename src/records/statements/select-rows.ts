@@ -1,6 +1,6 @@
 /** Selects rows by a filter, a client's view and the position where a page begins, and counts them. */
 import type { Table, Condition } from '../model/table.js'
-import type { Selection } from './plans.js'
+import type { PreparedFilter } from './plans.js'
 import { type ListOptions, checkRowCountOptions } from '../filters/list-options.js'
 import type { RecordsContext, Source } from './source.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
@@ -29,8 +29,8 @@ export class RowCounts<T extends object> {
   async upTo(max: number, options: CountedRows<T>): Promise<number | undefined> {
     checkRowCountOptions(options)
     const { context } = this.#source
-    const { selection, values } = selectRows(this.#table, context, options)
-    const plan = context.plansOf(this.#table).countUpTo(selection)
+    const { filter, values } = selectRows(this.#table, context, options)
+    const plan = context.plansOf(this.#table).countUpTo(filter)
     const count = await readNumber(this.#table, this.#source, plan, [...values, max + 1])
     return count > max ? undefined : count
   }
@@ -41,25 +41,25 @@ export class RowCounts<T extends object> {
     const { context } = this.#source
     const { name, deletedAt } = this.#table
     const rows = (await context.engine.schema.sizes([name])).get(name)?.rows ?? 0
-    const { selection, values } = selectRows(this.#table, context, options)
+    const { filter, values } = selectRows(this.#table, context, options)
     // The first and the last rows of a sharded table belong to only one or two shards.
     if (rows <= 2 * sampleSize || this.#table.shard !== undefined) {
       return readNumber(
         this.#table,
         this.#source,
-        context.plansOf(this.#table).count(selection),
+        context.plansOf(this.#table).count(filter),
         values,
       )
     }
-    if (selection.condition === undefined && deletedAt === undefined) return rows
-    const plan = context.plansOf(this.#table).sample(selection)
+    if (filter.condition === undefined && deletedAt === undefined) return rows
+    const plan = context.plansOf(this.#table).sample(filter)
     const found = await readNumber(this.#table, this.#source, plan, [...values, sampleSize])
     return Math.round((found / (2 * sampleSize)) * rows)
   }
 }
 
 export interface SelectedRows {
-  readonly selection: Selection
+  readonly filter: PreparedFilter
   readonly values: unknown[]
 }
 
@@ -70,8 +70,8 @@ export interface OrderedRows extends SelectedRows {
   readonly skippedRows: number
 }
 
-const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
-const allWithDeleted: Selection = { ...all, withDeleted: true }
+const all: PreparedFilter = { condition: undefined, key: '', count: 0, withDeleted: false }
+const allWithDeleted: PreparedFilter = { ...all, withDeleted: true }
 
 type RequestedRows<T> = Pick<ListOptions<T>, 'where' | 'search' | 'withDeleted' | 'view'>
 
@@ -82,7 +82,7 @@ export function selectRows<T extends object>(
 ): SelectedRows {
   const isAll = where === undefined && view === undefined && search === undefined
   if (isAll && table.shard === undefined) {
-    return { selection: withDeleted ? allWithDeleted : all, values: [] }
+    return { filter: withDeleted ? allWithDeleted : all, values: [] }
   }
   const reader = new FilterReader(context, view !== undefined)
   const condition = readCondition(table, context, { where, search, view }, reader)
@@ -99,8 +99,8 @@ export function selectOrdered<T extends object>(
   const { where, search, withDeleted = false, view, after, orderBy, distinct } = options
   const selectsAll = after === undefined && where === undefined && search === undefined
   if (selectsAll && view === undefined) {
-    const { selection, values } = selectRows(table, context, options)
-    return { selection, values, order: requestedOrder, skippedRows: 0 }
+    const { filter, values } = selectRows(table, context, options)
+    return { filter, values, order: requestedOrder, skippedRows: 0 }
   }
   const reader = new FilterReader(context, view !== undefined)
   const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
@@ -119,8 +119,8 @@ export function selectOrdered<T extends object>(
       : afterCursor(after, table, order, (one) => context.codecOf(one), reader)
   const condition = allOf(visibleCondition, cursorCondition)
   const skippedRows = hasOffsetCursor ? readOffsetCursor(after) : 0
-  const { selection, values } = toSelected(condition, reader, withDeleted)
-  return { selection, values, order, skippedRows }
+  const { filter, values } = toSelected(condition, reader, withDeleted)
+  return { filter, values, order, skippedRows }
 }
 
 function readCondition<T extends object>(
@@ -147,5 +147,5 @@ function toSelected(
   { key, values }: FilterReader,
   withDeleted: boolean,
 ): SelectedRows {
-  return { selection: { condition, key, count: values.length, withDeleted }, values }
+  return { filter: { condition, key, count: values.length, withDeleted }, values }
 }
