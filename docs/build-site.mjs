@@ -15,7 +15,7 @@ const [source, target] = [join(root, 'dist/pages'), join(root, 'dist/site')]
 rmSync(source, { recursive: true, force: true })
 cpSync(docs, source, {
   recursive: true,
-  filter: (path) => !/\.vitepress$|\.mjs$/.test(path),
+  filter: (path) => !/\.vitepress$|node_modules$|\.(?:mjs|json)$/.test(path),
 })
 await writeReference()
 await build(docs)

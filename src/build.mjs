@@ -8,8 +8,8 @@
  * - Lazily loaded packages that require parts of Node. A bundler cannot translate them into an ES module of an application.
  * A package that the application installs itself stays a separate copy.
  *
- * The files of the page at `/swagger` are copied from their package, and `client/ide/build.mjs` builds the GraphQL IDE. Both
- * are stored compressed, so applications do not install these packages. The bundle is readable and has no source maps,
+ * The files of the page at `/swagger` are copied from their package, and those of the GraphQL IDE from `client/ide/page`, which
+ * `npm run ide` builds. Both are stored compressed, so applications do not install these packages. The bundle is readable and has no source maps,
  * because the package does not contain the sources.
  *
  * The compiler's output in `dist/src` provides the declarations. Run `node src/build.mjs [folder]` after `tsc`. The folder
@@ -17,10 +17,9 @@
  */
 import { build } from 'esbuild'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { gzipSync } from 'node:zlib'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildIde } from '../client/ide/build.mjs'
+import { compressFiles, readLicences } from './bundle-files.mjs'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -44,24 +43,13 @@ const keepExternal = {
   },
 }
 
-/** The licences of the packages whose files are in the bundle: each asks to be kept with its copies. */
 async function writeLicences(inputs) {
-  const folders = new Set(
-    inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
-  )
-  folders.add('node_modules/swagger-ui-dist')
-  const texts = [...folders].sort().map(async (folder) => {
-    const { version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
-    const name = (await readdir(folder)).find((file) => /^licen[cs]e/i.test(file))
-    if ((name ?? license) === undefined) throw new Error(`${folder} has no licence.`)
-    const title = `${folder.replace(/^.*node_modules\//, '')} ${version}`
-    const text = name === undefined ? license : await readFile(`${folder}/${name}`, 'utf8')
-    return `${title}\n\n${text}`
-  })
-  await writeFile(join(target, 'LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
+  const own = await readLicences([...inputs, 'node_modules/swagger-ui-dist/'])
+  const ofIde = await readFile(path('../client/ide/page/LICENCES.txt'), 'utf8')
+  await writeFile(join(target, 'LICENCES.txt'), `${own}${ofIde}`)
 }
 
-/** Copies the files of `/swagger` and of the development page. */
+/** Copies the files of `/swagger`, of the GraphQL IDE and of the development page. */
 async function copyPages() {
   const from = (name) => path(`../node_modules/${name}`)
   const to = (name) => join(target, 'pages', name)
@@ -69,16 +57,10 @@ async function copyPages() {
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
   await cp(path('./openapi/page'), to('swagger'), { recursive: true })
   await cp(path('./cli/dev/page'), to('development'), { recursive: true })
-}
-
-/** Stores the files of a page compressed, as browsers get them: a quarter of their size (src/http/page-file.ts). */
-async function compressFiles(folder) {
-  for (const name of await readdir(folder)) {
-    if (!/\.(?:css|js|ttf)$/.test(name)) continue
-    const file = join(folder, name)
-    await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }))
-    await rm(file)
-  }
+  await cp(path('../client/ide/page'), to('ide'), {
+    recursive: true,
+    filter: (file) => !file.endsWith('.txt'),
+  })
 }
 
 /** `src/modules/throttle/throttle.ts` is `filigree/throttle`. */
@@ -113,7 +95,6 @@ const { metafile } = await build({
   logLevel: 'error',
 })
 await copyPages()
-const { inputs: ideInputs } = await buildIde(join(target, 'pages/ide'))
-for (const page of ['ide', 'swagger-ui']) await compressFiles(join(target, 'pages', page))
+await compressFiles(join(target, 'pages/swagger-ui'))
 await cp(path('./require.cjs'), join(target, 'require.cjs'))
-await writeLicences([...Object.keys(metafile.inputs), ...ideInputs])
+await writeLicences(Object.keys(metafile.inputs))

@@ -19,7 +19,6 @@ const longest = [
   'records/read-your-writes.test.ts',
   'tutorial/on-sqlite.slow.ts',
   'toolchains/published.slow.ts',
-  'cli/mcp-command.slow.ts',
   'samples/atlas-page-users.slow.ts',
   'graphql/ide.slow.ts',
   'browser/admin-frame.slow.ts',

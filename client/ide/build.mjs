@@ -1,11 +1,14 @@
 /**
  * Builds the GraphQL IDE: GraphiQL with React and the Monaco editor, as `ide.js` and `ide.css`, the workers of the editor, and
- * parts that are loaded when they are needed.
+ * parts that are loaded when they are needed. The built page is in the repository, in `page`, so that a build of the framework
+ * does not need these packages (100 MB). After a change here, run `npm run ide`.
  */
 import { build } from 'esbuild'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compressFiles, readLicences } from '../../src/bundle-files.mjs'
+import { hashSources } from './hash-sources.mjs'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -79,30 +82,31 @@ const withoutUnusedFeatures = {
   },
 }
 
-/** @returns the paths of the files in it, for their licences */
-export async function buildIde(target) {
-  const { metafile } = await build({
-    entryPoints: [
-      { in: path('./main.ts'), out: 'ide' },
-      { in: path('./ide.css'), out: 'ide' },
-      { in: 'monaco-editor/esm/vs/editor/editor.worker.js', out: 'editor' },
-      { in: 'monaco-editor/esm/vs/language/json/json.worker.js', out: 'json' },
-      { in: 'monaco-graphql/esm/graphql.worker.js', out: 'graphql' },
-    ],
-    outdir: target,
-    bundle: true,
-    splitting: true,
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    define: { 'process.env.NODE_ENV': '"production"' },
-    alias: { 'prettier/parser-graphql': 'prettier/plugins/graphql' },
-    loader: { '.ttf': 'file' },
-    plugins: [withoutUnusedFeatures],
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'error',
-  })
-  return { inputs: Object.keys(metafile.inputs), outputs: Object.keys(metafile.outputs), metafile }
-}
+const page = path('./page')
+await rm(page, { recursive: true, force: true })
+const { metafile } = await build({
+  entryPoints: [
+    { in: path('./main.ts'), out: 'ide' },
+    { in: path('./ide.css'), out: 'ide' },
+    { in: path('./node_modules/monaco-editor/esm/vs/editor/editor.worker.js'), out: 'editor' },
+    { in: path('./node_modules/monaco-editor/esm/vs/language/json/json.worker.js'), out: 'json' },
+    { in: path('./node_modules/monaco-graphql/esm/graphql.worker.js'), out: 'graphql' },
+  ],
+  outdir: page,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  alias: { 'prettier/parser-graphql': 'prettier/plugins/graphql' },
+  loader: { '.ttf': 'file' },
+  plugins: [withoutUnusedFeatures],
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'error',
+})
+await writeFile(`${page}/LICENCES.txt`, await readLicences(Object.keys(metafile.inputs)))
+await writeFile(`${page}/source.txt`, `${hashSources()}\n`)
+await compressFiles(page)

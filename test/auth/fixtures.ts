@@ -1,6 +1,5 @@
 /** Clocks, tokens and requests for the tests of this folder. */
 import type { KeyObject } from 'node:crypto'
-import jsonwebtoken from 'jsonwebtoken'
 import { Auth, type AuthOptions, DeclarationError, HttpError, type Log } from '../../src/index.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
 import { Problems } from '../../src/errors/problems.js'
@@ -11,6 +10,7 @@ import { createKeys, type TokenKeys } from '../../src/auth/keys.js'
 import { type KeyOrigin, readPrivateKey, readPublicKeys } from '../../src/auth/key-origin.js'
 import { silentLog } from '../silent-log.js'
 import type { Pair } from './key-pair.js'
+import { signToken, type SignOptions } from './sign-token.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 export type { AuthEnvironment, Gate, ServerRequest }
@@ -143,14 +143,14 @@ export function makeLog(): Log & { readonly lines: string[] } {
   }
 }
 
-/** A token made with jsonwebtoken. `iat` is noon unless the payload has another. */
+/** A token that Filigree did not make. `iat` is noon unless the payload has another. */
 export function foreignToken(
   payload: object,
   key: KeyObject | string,
-  options: jsonwebtoken.SignOptions = {},
+  options: SignOptions & { noTimestamp?: boolean } = {},
 ): string {
   const claims = options.noTimestamp ? { ...payload } : { iat: noonSeconds, ...payload }
-  return jsonwebtoken.sign(claims, key, { algorithm: 'RS256', ...options })
+  return signToken(claims, key, options)
 }
 
 /** A token assembled by hand, with any header. */

@@ -1,5 +1,4 @@
 /** An application with routes of every kind of access, a login, and tokens signed by another library. */
-import jsonwebtoken from 'jsonwebtoken'
 import {
   Auth,
   bootstrap,
@@ -20,6 +19,7 @@ import {
   type HttpRequest,
 } from 'filigree'
 import { makePair } from '../auth/key-pair.js'
+import { signToken } from '../auth/sign-token.js'
 
 export const apiKey = 'operator-0123456789abcdef'
 export const { privatePem, publicPem } = makePair()
@@ -110,6 +110,6 @@ export function startProtectedApplication(options: BootstrapOptions = {}): Promi
 
 export const now = (): number => Math.floor(Date.now() / 1000)
 
-/** A token made by another library and signed with the application's key. It is valid for ten minutes unless the claims set `exp`. */
+/** A token that Filigree did not make, signed with the application's key. It is valid for ten minutes unless the claims set `exp`. */
 export const token = (claims: object = {}): string =>
-  jsonwebtoken.sign({ sub: 'ada', exp: now() + 600, ...claims }, privatePem, { algorithm: 'RS256' })
+  signToken({ sub: 'ada', iat: now(), exp: now() + 600, ...claims }, privatePem)

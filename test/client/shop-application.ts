@@ -1,5 +1,4 @@
 /** The application that the client talks to in these tests. */
-import jsonwebtoken from 'jsonwebtoken'
 import {
   Auth,
   bootstrap,
@@ -22,6 +21,7 @@ import {
   type UploadedFile,
 } from 'filigree'
 import { makePair } from '../auth/key-pair.js'
+import { signToken as signClaims } from '../auth/sign-token.js'
 
 const { privatePem } = makePair()
 
@@ -29,7 +29,7 @@ const { privatePem } = makePair()
 export function signToken(name: string, secondsAgo = 60): string {
   const iat = Math.floor(Date.now() / 1000) - secondsAgo
   const claims = { sub: name, iat, exp: iat + 3600, jti: name }
-  return jsonwebtoken.sign(claims, privatePem, { algorithm: 'RS256' })
+  return signClaims(claims, privatePem)
 }
 
 export class NewItem {

@@ -13,9 +13,12 @@ function linesOf(name: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
 }
 
-/** A YAML parser that a development tool has installed. */
-const tools = createRequire(createRequire(import.meta.url).resolve('@readme/openapi-parser'))
-const { loadAll } = tools('js-yaml') as { loadAll: (text: string) => unknown[] }
+/** The YAML parser of a package that writes OpenAPI documents. */
+const tools = createRequire(createRequire(import.meta.url).resolve('openapi3-ts'))
+const { parseAllDocuments } = tools('yaml') as {
+  parseAllDocuments: (text: string) => readonly { toJS(): unknown }[]
+}
+const loadAll = (text: string): unknown[] => parseAllDocuments(text).map((one) => one.toJS())
 
 describe('docs/deploy', () => {
   it.each(readdirSync(folder))('%s is described on the page', (name) => {

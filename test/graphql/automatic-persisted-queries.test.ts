@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
-import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, GraphQL, Module, type Application } from 'filigree'
 
@@ -107,28 +105,6 @@ describe('automatic persisted queries', () => {
         errors: [{ extensions: { code: 'PERSISTED_DOCUMENT_NOT_FOUND' } }],
       })
     }
-  })
-
-  it('work with Apollo’s own link, which sends the text when requested', async () => {
-    const sent: string[] = []
-    const http = new HttpLink({
-      uri: `${app.url}/graphql`,
-      fetch: async (url, init) => {
-        sent.push(typeof init?.body === 'string' && init.body.includes('"query"') ? 'text' : 'hash')
-        return fetch(url, init)
-      },
-    })
-    const link = new PersistedQueryLink({ sha256: hashOf }).concat(http)
-    const client = new ApolloClient({ link, cache: new InMemoryCache() })
-    const query = gql`
-      query Greeting {
-        echo(text: "apollo")
-      }
-    `
-    const runQuery = () => client.query({ query, fetchPolicy: 'no-cache' })
-    expect((await runQuery()).data).toEqual({ echo: 'apollo' })
-    expect((await runQuery()).data).toEqual({ echo: 'apollo' })
-    expect(sent).toEqual(['hash', 'text', 'hash'])
   })
 })
 

@@ -1,7 +1,13 @@
+import { createRequire } from 'node:module'
 import { describe, expect, it } from '@jest/globals'
 import { BelongsTo, connect, Field, GraphQL, HasMany, Record } from 'filigree'
-import { buildSchema, parse, validate, type GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import { createFirstQuery } from '../../client/ide/first-query.js'
+
+/** The IDE has a copy of its own if its packages are installed. */
+const { buildSchema, parse, validate } = createRequire(
+  new URL('../../client/ide/first-query.ts', import.meta.url),
+)('graphql') as typeof import('graphql')
 
 function operationOf(schema: GraphQLSchema): string {
   const text = createFirstQuery(schema)

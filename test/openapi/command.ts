@@ -30,12 +30,17 @@ export function runNode(...args: readonly string[]): Promise<Outcome> {
   })
 }
 
-/** A folder with these files that resolves the repository's packages. Removed after use. */
+/**
+ * A folder with these files that resolves the packages of a project. Removed after use.
+ *
+ * @param project the folder of the project. Default: the repository
+ */
 export async function withFolder<T>(
   files: Readonly<Record<string, string>>,
   use: (folder: string) => Promise<T>,
+  project = root,
 ): Promise<T> {
-  const parent = join(root, 'node_modules', '.cache')
+  const parent = join(project, 'node_modules', '.cache')
   await mkdir(parent, { recursive: true })
   const folder = await mkdtemp(join(parent, 'filigree-'))
   try {

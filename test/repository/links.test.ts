@@ -9,7 +9,7 @@ const pages = [
   ...['README.md', 'CHANGELOG.md'],
   'CONTRIBUTING.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
+    .filter((name) => name.endsWith('.md') && !name.startsWith('node_modules/'))
     .map((name) => join('docs', name)),
 ]
 

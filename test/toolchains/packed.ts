@@ -9,11 +9,13 @@ import { root, runNode } from '../openapi/command.js'
 const execute = promisify(execFile)
 const shell = process.platform === 'win32'
 
+const isOwn = (path: string): boolean => !path.endsWith('/docs/node_modules')
+
 /** @returns the path of the tarball in the folder */
 export async function packPackage(folder: string): Promise<string> {
   const staging = join(folder, 'staging')
   for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'templates'])
-    await cp(join(root, name), join(staging, name), { recursive: true })
+    await cp(join(root, name), join(staging, name), { recursive: true, filter: isOwn })
   const compiler = 'node_modules/typescript7/bin/tsc'
   for (const args of [
     ['src/build.mjs', join(staging, 'dist/server')],
@@ -37,10 +39,13 @@ export async function installPacked(folder: string, tarball: string): Promise<vo
   await mkdir(packageFolder)
   await execute('tar', ['xzf', tarball, '-C', packageFolder, '--strip-components=1'])
   for (const name of await readdir(join(root, 'node_modules'))) {
-    if (!name.startsWith('.')) await link(name, join(modules, name))
+    if (!name.startsWith('.')) await link(join(root, 'node_modules', name), join(modules, name))
   }
   for (const name of await readdir(join(root, 'node_modules/.bin')))
-    await link(`.bin/${name}`, join(modules, '.bin', name))
+    await link(join(root, 'node_modules/.bin', name), join(modules, '.bin', name))
+  // Projects may have chosen Vitest.
+  const tools = join(root, 'test/tools/node_modules')
+  for (const name of ['vitest', '.bin/vitest']) await link(join(tools, name), join(modules, name))
   await symlink(join(packageFolder, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
   await execute('chmod', ['+x', join(packageFolder, 'dist/server/cli.js')])
   // The entry that npm would write.
@@ -51,7 +56,7 @@ export async function installPacked(folder: string, tarball: string): Promise<vo
   await writeFile(join(modules, '.package-lock.json'), JSON.stringify({ packages }))
 }
 
-async function link(name: string, to: string): Promise<void> {
+async function link(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true })
-  await symlink(join(root, 'node_modules', name), to)
+  await symlink(from, to)
 }

@@ -5,7 +5,7 @@ import { root, runNode } from '../openapi/command.js'
 import { createPackageFolder } from './package-folder.js'
 
 const compilers = {
-  5: 'node_modules/typescript5/bin/tsc',
+  5: 'test/tools/node_modules/typescript5/bin/tsc',
   6: 'node_modules/typescript/bin/tsc',
   7: 'node_modules/typescript7/bin/tsc',
 }

@@ -25,7 +25,9 @@ export const toolchains: readonly Toolchain[] = [
   // `npm run typecheck` checks the types with TypeScript 6. This checks them with version 7.
   toToolchain('tsc 6', (output) => compileByTsc('typescript', output, '--noCheck')),
   // The oldest supported version, which new projects have.
-  toToolchain('tsc 5', (output) => compileByTsc('typescript5', output, '--noCheck')),
+  toToolchain('tsc 5', (output) =>
+    compileByTsc('../test/tools/node_modules/typescript5', output, '--noCheck'),
+  ),
   toToolchain('tsc 7', (output) => compileByTsc('typescript7', output)),
   toToolchain('SWC', (output) => compileEach(output, toSwc)),
   toToolchain('esbuild', (output) => compileEach(output, toEsbuild), false),

@@ -171,12 +171,16 @@ exec npm "$@"
 
 /** The repository's packages, including its own built package. */
 function installPackages(folder: string): void {
-  const [from, to] = [join(root, 'node_modules'), join(folder, 'node_modules')]
+  const to = join(folder, 'node_modules')
   mkdirSync(join(to, '.bin'), { recursive: true })
-  for (const name of readdirSync(from))
-    if (!name.startsWith('.')) symlinkSync(join(from, name), join(to, name))
-  for (const name of ['tsc', 'tsx', 'esbuild', 'vitest'])
-    symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
+  // Packages that recipes use, such as otpauth, are among the tools.
+  for (const from of [join(root, 'node_modules'), join(root, 'test/tools/node_modules')])
+    for (const name of readdirSync(from))
+      if (!name.startsWith('.') && !existsSync(join(to, name)))
+        symlinkSync(join(from, name), join(to, name))
+  for (const name of ['tsc', 'tsx', 'esbuild'])
+    symlinkSync(join(root, 'node_modules/.bin', name), join(to, '.bin', name))
+  symlinkSync(join(root, 'test/tools/node_modules/.bin/vitest'), join(to, '.bin/vitest'))
   symlinkSync(root, join(to, 'filigree'))
   const command = `#!/usr/bin/env node\nimport(${JSON.stringify(join(root, 'dist/server/cli.js'))})\n`
   writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })

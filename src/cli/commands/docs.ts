@@ -12,7 +12,7 @@ export async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
     .map(toPosix)
-    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
+    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy|node_modules)\//.test(name))
     .map(pageNameOf)
     .sort()
 }

@@ -13,8 +13,6 @@ import {
 } from 'filigree'
 import { mcp, Prompt, Resource, Tool, type ToolCall } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { sendRequest, call, post } from './mcp-requests.js'
 import { silentLog } from '../../silent-log.js'
 import { waitUntil } from '../../wait-until.js'
@@ -397,32 +395,6 @@ it('responds where a program throws an error that cannot be inspected', async ()
   }
   const { error } = await sendRequest(desk, 'completion/complete', { params })
   expect(error).toMatchObject({ code: -32603, message: 'Internal server error' })
-})
-
-it('works with the client of earlier revisions, which receives progress and cancels', async () => {
-  const client = new Client({ name: 'test', version: '1.0.0' })
-  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', listening.url)))
-  expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
-  const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual(['workAsk', 'workWait', 'workCount'])
-  const read = await client.readResource({ uri: 'desk://guide/x' })
-  expect(read.contents).toMatchObject([{ text: '# x' }])
-  const leaving = new AbortController()
-  const heard: unknown[] = []
-  const waiting = client.callTool({ name: 'workWait', arguments: {} }, undefined, {
-    signal: leaving.signal,
-    onprogress: (progress) => {
-      heard.push(progress)
-      leaving.abort()
-    },
-  })
-  await expect(waiting).rejects.toThrow()
-  expect(heard).toMatchObject([{ progress: 0.5, total: 1, message: 'half' }])
-  await waitUntil(() => runs.length > 0)
-  expect(runs).toEqual(['left'])
-  const result = await client.callTool({ name: 'workAsk', arguments: {} })
-  expect(JSON.stringify(result)).toContain('cannot be asked')
-  await client.close()
 })
 
 describe('progress', () => {

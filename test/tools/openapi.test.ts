@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { validate } from '@readme/openapi-parser'
 import { bootstrap, type Application, type OpenApiDocument } from 'filigree'
 import { AtlasModule } from '../../samples/atlas/app.js'
-import { root, runNode, withFolder } from './command.js'
-import { FixtureModule } from './fixture-application.js'
-import { OddModule } from './unusual-application.js'
+import { root, runNode, withFolder } from '../openapi/command.js'
+import { FixtureModule } from '../openapi/fixture-application.js'
+import { OddModule } from '../openapi/unusual-application.js'
 import type { Class } from '../public-types.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
@@ -37,7 +37,7 @@ describe.each([
     const text = JSON.stringify(await documentOf(module))
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
       runNode(
-        join(root, 'node_modules/@redocly/cli/bin/cli.js'),
+        join(import.meta.dirname, 'node_modules/@redocly/cli/bin/cli.js'),
         'lint',
         join(folder, 'openapi.json'),
         '--extends=recommended',
@@ -79,9 +79,9 @@ describe('the document, read by another tool', () => {
         },
       }),
     }
-    const { generation, compiled, ran } = await withFolder(files, async (folder) => ({
+    const use = async (folder: string) => ({
       generation: await runNode(
-        join(root, 'node_modules/openapi-typescript/bin/cli.js'),
+        join(import.meta.dirname, 'node_modules/openapi-typescript/bin/cli.js'),
         join(folder, 'openapi.json'),
         '--output',
         join(folder, 'api.ts'),
@@ -90,7 +90,8 @@ describe('the document, read by another tool', () => {
       ),
       compiled: await runNode(join(root, 'node_modules/typescript7/bin/tsc'), '-p', folder),
       ran: await runNode(join(folder, 'program.js'), app.url, apiKey),
-    }))
+    })
+    const { generation, compiled, ran } = await withFolder(files, use, import.meta.dirname)
     expect(generation).toMatchObject({ code: 0 })
     expect(compiled).toEqual({ code: 0, output: '' })
     expect(JSON.parse(ran.output)).toEqual({

@@ -1,9 +1,10 @@
-/** @jest-config-loader esbuild-register */
 import { availableParallelism } from 'node:os'
-import type { Config } from 'jest'
 
-const config: Config = {
+/** @type {import('jest').Config} */
+const config = {
   roots: ['<rootDir>/test'],
+  // Suites that need other projects' tools: `npm run test:compatibility`.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/tools/'],
   testEnvironment: '<rootDir>/test/runner/environment.mjs',
   testRunner: '<rootDir>/test/runner/run-suite.mjs',
   globalSetup: '<rootDir>/test/start.mjs',

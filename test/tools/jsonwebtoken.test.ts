@@ -1,8 +1,8 @@
 /** Filigree and jsonwebtoken accept each other's tokens. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
-import { makePair, type Pair } from './key-pair.js'
-import { authFrom } from './fixtures.js'
+import { makePair, type Pair } from '../auth/key-pair.js'
+import { authFrom } from '../auth/fixtures.js'
 
 let pair: Pair
 

@@ -6,7 +6,7 @@ import { Client as UrqlClient, subscriptionExchange } from '@urql/core'
 import { createClient, type Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { bootstrap, Database, Field, Module, Record as Table, type Application } from 'filigree'
-import { isLive, liveLink, liveSource, completeResults } from '../../client/live-graphql.js'
+import { isLive, liveLink, liveSource, completeResults } from '../../../client/live-graphql.js'
 
 @Table()
 class Lamp {

@@ -10,9 +10,9 @@ import { codegen } from '@graphql-codegen/core'
 import * as operations from '@graphql-codegen/typescript-operations'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { parse } from 'graphql'
-import type { Application } from '../../src/index.js'
-import { root, runNode, withFolder } from '../openapi/command.js'
-import { logIn, startAtlas } from './small-world.js'
+import type { Application } from '../../../src/index.js'
+import { root, runNode, withFolder } from '../../openapi/command.js'
+import { logIn, startAtlas } from '../../samples/small-world.js'
 
 const named = 'fragment Named on City { id name }'
 const around = `query Around($where: CountryWhere, $lat: Float!, $lng: Float!) {
@@ -105,7 +105,8 @@ describe('the schema of the atlas, as graphql-codegen reads it', () => {
       }),
     }
     const token = await logIn(app, 'ada', 'analytical')
-    const { compiled, ran } = await withFolder(files, async (at) => ({
+    const tools = join(import.meta.dirname, '..')
+    const use = async (at: string) => ({
       compiled: await runNode(join(root, 'node_modules/typescript7/bin/tsc'), '-p', at),
       ran: await runNode(
         join(at, 'program.js'),
@@ -113,7 +114,8 @@ describe('the schema of the atlas, as graphql-codegen reads it', () => {
         token,
         ...[around, found].map((text) => text + named),
       ),
-    }))
+    })
+    const { compiled, ran } = await withFolder(files, use, tools)
     expect(compiled).toEqual({ code: 0, output: '' })
     expect(JSON.parse(ran.output)).toEqual(['Reykjavík', 0.5, 10, 10, 'Nýborg'])
   })

@@ -18,9 +18,9 @@ import { admin } from 'filigree/admin'
 import { oidc, type SignIn } from 'filigree/oidc'
 import { securityHeaders } from 'filigree/security-headers'
 import type { Browser, Page } from 'playwright-core'
-import { launchBrowser } from '../client/browser.js'
-import { startProvider, type RealProvider } from '../modules/oidc/real-provider.js'
-import { expectAccessible, forEachDisplay } from './accessibility.js'
+import { launchBrowser } from '../../client/browser.js'
+import { startProvider, type RealProvider } from './real-provider.js'
+import { expectAccessible, forEachDisplay } from '../../browser/accessibility.js'
 
 @Record
 class Item {

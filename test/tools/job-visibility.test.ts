@@ -23,8 +23,8 @@ import { Job, JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { metrics } from 'filigree/metrics'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
-import { closeJobDatabases, jobDatabases } from './databases.js'
-import { waitUntil } from '../../wait-until.js'
+import { closeJobDatabases, jobDatabases } from '../modules/jobs/databases.js'
+import { waitUntil } from '../wait-until.js'
 
 const ranLinks: string[] = []
 

@@ -123,7 +123,7 @@ afterAll(async () => {
 
 async function bundle(block: string, page: string): Promise<string> {
   const result = await build({
-    stdin: { contents: page, resolveDir: process.cwd() },
+    stdin: { contents: page, resolveDir: import.meta.dirname },
     bundle: true,
     write: false,
     format: 'esm',
@@ -140,7 +140,7 @@ async function bundle(block: string, page: string): Promise<string> {
           the.onLoad({ filter: /./, namespace: 'block' }, () => ({
             contents: block,
             loader: 'ts',
-            resolveDir: process.cwd(),
+            resolveDir: import.meta.dirname,
           }))
         },
       },

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import prettier from 'eslint-config-prettier'
 import { defineConfig } from 'eslint/config'
 import tseslint from 'typescript-eslint'
@@ -7,7 +8,14 @@ export default defineConfig(
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: './test/tsconfig.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: [
+          './test/tsconfig.json',
+          './test/tools/tsconfig.json',
+          './client/ide/tsconfig.json',
+        ],
+        tsconfigRootDir: join(import.meta.dirname, '../..'),
+      },
     },
     rules: {
       // Numbers and booleans in messages are what a reader wants to see.

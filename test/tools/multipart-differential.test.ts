@@ -14,8 +14,8 @@ import {
   Post,
   type Application,
   type UploadedFiles,
-} from '../../../src/index.js'
-import { seed } from '../../random.js'
+} from '../../src/index.js'
+import { seed } from '../random.js'
 
 interface FoundFile {
   readonly field: string

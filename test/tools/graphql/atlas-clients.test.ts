@@ -18,9 +18,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Client as UrqlClient, fetchExchange } from '@urql/core'
 import { ClientError, GraphQLClient } from 'graphql-request'
 import { createClient as createSseClient } from 'graphql-sse'
-import { GraphQL, Module, type Application } from '../../src/index.js'
-import { AtlasModule } from '../../samples/atlas/app.js'
-import { logIn, startAtlas } from './small-world.js'
+import { GraphQL, Module, type Application } from '../../../src/index.js'
+import { AtlasModule } from '../../../samples/atlas/app.js'
+import { logIn, startAtlas } from '../../samples/small-world.js'
 
 const tides = new GraphQL({ maskErrors: true })
 tides.schema
