@@ -16,7 +16,6 @@ export type { HttpErrorChanges } from './errors/http-error.js'
 export {
   DeclarationError,
   HttpError,
-  findUnknownOptions,
   type HttpErrorOptions,
   type Problem,
 } from './errors/for-applications.js'

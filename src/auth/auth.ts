@@ -8,7 +8,8 @@ import type { OpenTransaction } from '../core/transaction.js'
 import type { Log } from '../core/log.js'
 import { resetState } from '../core/provider-symbols.js'
 import { HttpError } from '../errors/http-error.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import {
@@ -57,12 +58,12 @@ import {
   WatchedTokens,
 } from './revocations.js'
 
-export interface VerifyOptions {
+const verifyOptions = declareOptions({
   /** The required audience, instead of the application's, for tokens that do not give access to routes. */
-  readonly audience?: string
-}
+  audience: option.any<string>(),
+})
 
-const verifyOptions: ReadonlySet<string> = new Set<keyof VerifyOptions>(['audience'])
+export interface VerifyOptions extends OptionsOf<typeof verifyOptions> {}
 
 export interface AuthSettings {
   readonly keys: TokenKeys
@@ -179,7 +180,7 @@ export class Auth {
    * @throws {Error} if there is no private key
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
-    checkCallOptions('Auth.getToken', options, tokenOptions)
+    tokenOptions.check('Auth.getToken', options)
     const now = Math.floor(this.#now() / 1000)
     const times = { now, signedIn: this.#sharedSecond() }
     const claims = toTokenClaims(payload, options, this.#settings, times)
@@ -206,7 +207,7 @@ export class Auth {
     options: VerifyOptions,
     make: (claims: Claims) => T | Promise<T>,
   ): Promise<T | null> {
-    checkCallOptions('Auth.exchange', options, verifyOptions)
+    verifyOptions.check('Auth.exchange', options)
     const rule = this.#settings.rotation ?? exchangeRule
     const { claims, refusal } = await this.check(token, options.audience, rule)
     const outcome =
@@ -245,7 +246,7 @@ export class Auth {
    * @throws {HttpError} 503 if the database cannot be queried for revocations
    */
   async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
-    checkCallOptions('Auth.verify', options, verifyOptions)
+    verifyOptions.check('Auth.verify', options)
     const { audience } = options
     // Within a transaction, its own uncommitted revocations apply.
     const bypassesCache = audience !== undefined || this.#openTransaction() !== undefined

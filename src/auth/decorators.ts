@@ -1,9 +1,9 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Access to routes. */
 import { isMap } from '../core/json.js'
-import { readSeconds } from '../core/time.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { securedField } from '../fields/field.js'
-import { findUnknownOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import {
   decorate,
   toDecorator,
@@ -14,19 +14,27 @@ import type { Class } from '../metadata/class.js'
 import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import { noAuthAccess, tokenAccess, type AccessRule, type Guard } from './access.js'
 
+const securedOptions = declareOptions({
+  /** Any of these roles is sufficient. With `all`, the caller needs every role. */
+  roles: option.of<readonly string[]>(
+    (value) => Array.isArray(value) && value.length > 0,
+    "Write a list with at least one role: ['admin'].",
+  ),
+  /** True if every role is required. Default: false. */
+  all: option.flag().default(false),
+  /** The caller must have signed in within this time, according to the claim `auth_time`: `'10m'`, or seconds. */
+  fresh: option.seconds("Write a length of time: '10m'."),
+  /** The token's claim `amr` must contain this sign-in method, or one of several: `'mfa'` (RFC 8176). */
+  amr: option.parsed<string | readonly string[], readonly string[]>(
+    readMethods,
+    "Write text such as 'mfa', or a list of texts.",
+  ),
+})
+
 /**
  * Requirements in addition to a valid token. Set at least one of `roles`, `fresh` and `amr`. All of them must be met.
  */
-export interface SecuredOptions {
-  /** Any of these roles is sufficient. With `all`, the caller needs every role. */
-  readonly roles?: readonly string[]
-  /** True if every role is required. Default: false. */
-  readonly all?: boolean
-  /** The caller must have signed in within this time, according to the claim `auth_time`: `'10m'`, or seconds. */
-  readonly fresh?: number | string
-  /** The token's claim `amr` must contain this sign-in method, or one of several: `'mfa'` (RFC 8176). */
-  readonly amr?: string | readonly string[]
-}
+export interface SecuredOptions extends OptionsOf<typeof securedOptions> {}
 
 /** The declaration of one decorator, with its problem. */
 interface AccessDeclaration {
@@ -182,33 +190,26 @@ function readSecured(args: readonly unknown[]): AccessDeclaration {
   return toRoles(args, false, undefined)
 }
 
-function readSecuredOptions(options: object): AccessDeclaration {
-  const { roles, all = false, fresh, amr } = options as Readonly<Record<string, unknown>>
-  const seconds = fresh === undefined ? undefined : readSeconds(fresh)
-  const ways: readonly unknown[] = amr === undefined ? [] : [amr].flat()
-  const unknown = findUnknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
-  const checks: readonly (readonly [boolean, string])[] = [
-    [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
-    [typeof all === 'boolean', '@Secured: "all" must be true or false.'],
-    [all !== true || roles !== undefined, '@Secured: "all" needs roles.'],
-    [fresh === undefined || seconds !== undefined, '@Secured: "fresh" is not a length of time.'],
-    [isList(amr === undefined ? amr : ways), '@Secured: "amr" is not text such as "mfa".'],
-    [ways.every(isName), '@Secured: "amr" is not text such as "mfa".'],
-    [[roles, fresh, amr].some((one) => one !== undefined), '@Secured needs roles, fresh or amr.'],
-  ]
+function readSecuredOptions(options: SecuredOptions): AccessDeclaration {
+  const { roles = [], all, fresh, amr = [] } = securedOptions.read(options)
+  const isEmpty = [options.roles, options.fresh, options.amr].every((one) => one === undefined)
   const messages = [
-    ...unknown.map(({ message, remedy }) => `${message} ${remedy}`),
-    ...checks.flatMap(([isRight, problem]) => (isRight ? [] : [problem])),
+    ...securedOptions
+      .findProblems(options, '@Secured')
+      .map(({ message, remedy }) => `${message} ${remedy}`),
+    ...(all && options.roles === undefined ? ['@Secured: "all" needs roles.'] : []),
+    ...(isEmpty ? ['@Secured needs roles, fresh or amr.'] : []),
   ]
-  const problem = messages.length === 0 ? undefined : [...new Set(messages)].join(' ')
-  const declaration = toRoles(Array.isArray(roles) ? roles : [], all === true, problem)
-  const conditions = { fresh: seconds, amr: Object.freeze(ways.filter(isName)) }
+  const problem = messages.length === 0 ? undefined : messages.join(' ')
+  const declaration = toRoles(roles, all, problem)
+  const conditions = { fresh, amr: Object.freeze([...amr]) }
   return { ...declaration, rule: Object.freeze({ ...declaration.rule, ...conditions }) }
 }
 
-/** Undefined is accepted, because the option can be omitted. */
-function isList(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.length > 0)
+/** @returns undefined if it is neither a name nor a list of names */
+function readMethods(value: unknown): readonly string[] | undefined {
+  const methods: readonly unknown[] = [value].flat()
+  return methods.length > 0 && methods.every(isName) ? methods : undefined
 }
 
 function isName(value: unknown): value is string {

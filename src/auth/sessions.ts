@@ -4,7 +4,8 @@
  */
 
 import { hash, randomBytes } from 'node:crypto'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Session } from '../http/request.js'
 import { AddressRates } from '../core/address-counts.js'
 import { HttpError } from '../errors/http-error.js'
@@ -44,7 +45,10 @@ const movedData = 'null'
 /** Milliseconds for which requests with the replaced ID may still arrive. */
 const movedLifetime = 60_000
 
-const regenerateOptions: ReadonlySet<string> = new Set(['crossSite'])
+const regenerateOptions = declareOptions({
+  /** A form of another site may begin the session. Default false. */
+  crossSite: option.flag(),
+})
 
 /**
  * A session whose own properties are the data. Its prototype has only the two methods, so that a key of any name is
@@ -61,8 +65,8 @@ class VisitorSession implements Session {
     this.#stored = stored
   }
 
-  regenerate(options: { readonly crossSite?: boolean } = {}): void {
-    checkCallOptions('session.regenerate', options, regenerateOptions)
+  regenerate(options: OptionsOf<typeof regenerateOptions> = {}): void {
+    regenerateOptions.check('session.regenerate', options)
     this.#regenerated = true
     this.#crossSite = options.crossSite === true
   }

@@ -3,6 +3,8 @@
  * their form, before a key is looked up. Source: RFC 7515, 7519 and 8725; specification, Authentication 3; decisions, Tokens.
  */
 
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { type KeyObject, randomUUID } from 'node:crypto'
 import type { Claims } from '../http/request.js'
 import { isMap } from '../core/json.js'
@@ -45,24 +47,18 @@ function findTimeError({ iat, exp, nbf }: Claims, now: number): TokenRefusal | u
   return isAhead ? { reason: 'iat is ahead', cause: 'clock' } : undefined
 }
 
-/** Options of one token. Missing options default to the payload's claims or the application's options. */
-export interface TokenOptions {
+export const tokenOptions = declareOptions({
   /** Its lifetime: seconds, or text such as `15m`. Default `auth.expiresIn` of the application: 1 hour. */
-  readonly expiresIn?: number | string
+  expiresIn: option.any<number | string>(),
   /** The time from now until it becomes valid: seconds, or text such as `1m`. Default: immediately. */
-  readonly notBefore?: number | string
-  readonly audience?: string | readonly string[]
-  readonly issuer?: string
-  readonly subject?: string
-}
+  notBefore: option.any<number | string>(),
+  audience: option.any<string | readonly string[]>(),
+  issuer: option.any<string>(),
+  subject: option.any<string>(),
+})
 
-export const tokenOptions: ReadonlySet<string> = new Set<keyof TokenOptions>([
-  'expiresIn',
-  'notBefore',
-  'audience',
-  'issuer',
-  'subject',
-])
+/** Options of one token. Missing options default to the payload's claims or the application's options. */
+export interface TokenOptions extends OptionsOf<typeof tokenOptions> {}
 
 /** The application's defaults for tokens. */
 interface TokenDefaults {

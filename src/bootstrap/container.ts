@@ -5,12 +5,13 @@
 import { resetState } from '../core/provider-symbols.js'
 import type { Problems } from '../errors/problems.js'
 import { suggestion } from '../errors/did-you-mean.js'
-import { findUnknownOptions } from '../errors/unknown-options.js'
 import { isClass, type Class } from '../metadata/class.js'
 import {
   classProvider,
   tokenName,
   toProvider,
+  factoryProviderOptions,
+  valueProviderOptions,
   type ContainerProvider,
   type ProviderDeclaration,
   type InjectionToken,
@@ -209,8 +210,8 @@ function collectProviders(
     }
     if (typeof declaration === 'object') {
       const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
-      const optionNames = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
-      problems.addAll(findUnknownOptions(declaration, optionNames, where))
+      const known = 'use' in declaration ? valueProviderOptions : factoryProviderOptions
+      problems.addAll(known.findProblems(declaration, where))
     }
     if (declared.has(provider.token) && declared.get(provider.token) !== declaration) {
       problems.add({

@@ -9,12 +9,7 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { malformedReply } from '../graphql/endpoint.js'
-import {
-  GraphQL,
-  findOptionProblems,
-  graphqlOptionNames,
-  type GraphQLOptions,
-} from '../graphql/graphql.js'
+import { GraphQL } from '../graphql/graphql.js'
 import {
   graphqlEndpoints,
   isSubscription,
@@ -37,12 +32,11 @@ import { planDecorator } from './plan-interceptors.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { SocketEndpoint } from '../serving/sockets/upgrades.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import type { RouteMethod } from '../routing/route-table.js'
 import type { ModuleParts } from './module.js'
-import type { ApplicationGraphQLOptions } from './options.js'
+import { applicationGraphqlOptions, type ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/current-request.js'
 import { readWithin } from '../http/bodies/read-body.js'
 import { openSession, saveSession, type ServeContext } from '../serving/serve-route.js'
@@ -93,16 +87,11 @@ export function planGraphql(
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
   const input = option === true ? {} : (option ?? {})
-  checkOptionNames('bootstrap graphql', input, optionNames, problems)
-  const { path = '/graphql', secured, noAuth, ...rest } = input
+  const { path = '/graphql', secured, noAuth, ...options } = input
   const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
-  // Unknown names are reported above. The other options are also checked if no endpoint is created
-  // from them.
-  const knownOptions = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
-  const options: GraphQLOptions = Object.fromEntries(knownOptions)
-  const optionProblems = findOptionProblems('bootstrap graphql', options)
-  problems.addAll(optionProblems)
-  if (records.length === 0 || isTaken || optionProblems.length > 0) {
+  // Problems of the options are reported with the other options of `bootstrap`.
+  const isValid = applicationGraphqlOptions.findProblems(input).length === 0
+  if (records.length === 0 || isTaken || !isValid) {
     checkPaths(declared, undefined, problems)
     return { main: declared[0], instances: declared }
   }
@@ -115,13 +104,6 @@ export function planGraphql(
   const instances = [main, ...declared]
   checkPaths(instances, main, problems)
   return { main, instances }
-}
-
-const optionNames: Readonly<Record<keyof ApplicationGraphQLOptions, true>> = {
-  ...graphqlOptionNames,
-  path: true,
-  secured: true,
-  noAuth: true,
 }
 
 /** The endpoints of the instances, for the document. */

@@ -8,7 +8,8 @@ import { createClassMetadata } from '../metadata/class-metadata.js'
 import { type Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findCorsHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -47,43 +48,46 @@ export function createModule<Arguments extends readonly unknown[]>(
   }
 }
 
-export interface ModuleOptions {
+const moduleOptions = declareOptions({
   /** Classes with `@Controller`, whose routes are served. */
-  controllers?: readonly ClassReference[]
+  controllers: option.any<readonly ClassReference[]>(),
   /** Values and classes that constructors may ask for. Each is created once. */
-  providers?: readonly ProviderDeclaration[]
+  providers: option.any<readonly ProviderDeclaration[]>(),
   /** Classes with `@Record`: tables, GraphQL types and operations are made for them. */
-  records?: readonly ClassReference[]
+  records: option.any<readonly ClassReference[]>(),
   /** Instances with their own schemas; they need `registerRoute`. */
-  graphql?: readonly GraphQL[]
+  graphql: option.any<readonly GraphQL[]>(),
   /** Other modules whose controllers and providers belong to the application too. */
-  imports?: readonly ClassReference[]
+  imports: option.any<readonly ClassReference[]>(),
   /** Interceptors around every route of this module and of the modules that it imports; the first one is outermost. */
-  use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
+  use: option.any<readonly ClassReference<Interceptor | EntryInterceptor>[]>(),
   /** Problems in the options of a package; they are added to the report at the start. */
-  problems?: readonly Problem<string>[]
+  problems: option.any<readonly Problem<string>[]>(),
   /**
    * Finds problems in the complete list of classes (providers, controllers, interceptors), such as two classes with the
    * same name. Called before anything is created.
    */
-  check?: (providers: readonly Class[]) => readonly Problem<string>[]
+  check: option.any<(providers: readonly Class[]) => readonly Problem<string>[]>(),
   /**
    * Packages that this module needs as it is configured, and that applications install themselves. A missing package stops
    * the start in production, and is a warning elsewhere.
    */
-  packages?: readonly MissingPackage[]
+  packages: option.any<readonly MissingPackage[]>(),
   /** Finds problems of the database for this application, for `filigree doctor`. */
-  examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
+  examine:
+    option.any<(database: Database, providers: readonly Class[]) => Promise<readonly string[]>>(),
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
-  cors?: CorsHeaders
+  cors: option.any<CorsHeaders>(),
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
-  arguments?: Readonly<Record<string, ArgumentResolver>>
+  arguments: option.any<Readonly<Record<string, ArgumentResolver>>>(),
   /**
    * True if code of this module calls `currentRequest()` behind an `await`: the application then follows requests
    * through promises, at a tenth to a quarter of a small route's throughput. `bootstrap` may override it.
    */
-  requestContext?: boolean
-}
+  requestContext: option.flag(),
+})
+
+export interface ModuleOptions extends OptionsOf<typeof moduleOptions> {}
 
 /** The interceptors of a `use` list, and the owner of the list. */
 export interface UseList {
@@ -153,22 +157,6 @@ export function isOfPackage(controller: Class): boolean {
   return packages.read(controller) === true
 }
 
-const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
-  arguments: true,
-  check: true,
-  cors: true,
-  examine: true,
-  controllers: true,
-  graphql: true,
-  imports: true,
-  packages: true,
-  problems: true,
-  providers: true,
-  records: true,
-  requestContext: true,
-  use: true,
-}
-
 /** True for a class with its own `@Module`. */
 export function isModule(type: Class): boolean {
   return moduleMetadata.readOwn(type) !== undefined
@@ -220,7 +208,7 @@ class PartsCollector {
       })
       return
     }
-    checkOptionNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
+    this.#problems.addAll(moduleOptions.findProblems(options, `@Module of ${module.name}`))
     this.#problems.addAll(options.problems ?? [])
     const imports = resolveList(module, 'imports', options.imports, this.#problems)
     for (const imported of imports) this.visit(imported)

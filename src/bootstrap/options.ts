@@ -6,7 +6,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
-import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
+import { commonGraphqlOptions, graphqlRouteOptions } from '../graphql/graphql.js'
 import {
   boundOptions,
   limitsOptions,
@@ -27,13 +27,14 @@ import { liveOptions, type ResolvedLiveOptions } from '../live/live.js'
 import { readPublicUrl } from './public-url.js'
 import { timesOptions, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
-import { checkSearchLimit } from '../records/database-options.js'
+import { searchLimitOption } from '../records/model/record.js'
 import type { DatabaseChoice } from './storage.js'
 import { docsOptions, resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../auth/session-stores.js'
 import { cookieNameOption } from '../http/cookie-names.js'
 import type { ClassReference } from '../metadata/class.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
+import { unknownKeysOption } from '../routing/decorators.js'
 import type { Environment } from './environment.js'
 import type { InjectionToken } from './provider.js'
 import { isOfPackage, readList } from './module.js'
@@ -56,12 +57,15 @@ const sessionOptions = declareOptions({
 
 export interface SessionOptions extends OptionsOf<typeof sessionOptions> {}
 
+export const applicationGraphqlOptions = declareOptions({
+  ...commonGraphqlOptions.all,
+  ...graphqlRouteOptions.all,
+  /** The path of the endpoint. Default `/graphql`. */
+  path: option.any<string>(),
+})
+
 /** Options of the records' endpoint. */
-export interface ApplicationGraphQLOptions
-  extends Omit<GraphQLOptions, 'database' | 'log'>, GraphQLRouteOptions {
-  /** Default `/graphql`. */
-  path?: string
-}
+export interface ApplicationGraphQLOptions extends OptionsOf<typeof applicationGraphqlOptions> {}
 
 const staticFolderOptions = declareOptions({
   /** Relative to the working directory. */
@@ -73,9 +77,6 @@ const staticFolderOptions = declareOptions({
 })
 
 export interface StaticFolder extends OptionsOf<typeof staticFolderOptions> {}
-
-/** What happens to keys of a body or query that its class does not declare. */
-const unknownKeysOption = option.oneOf('refuse', 'drop').shown().default('refuse')
 
 const bootstrapOptions = declareOptions({
   /** False: the application opens no port; it is used by `inject` and `handle`. Default true. */
@@ -106,7 +107,7 @@ const bootstrapOptions = declareOptions({
     'Write errorPage: ({ status, requestId }) => `<!doctype html>…`, or false for JSON.',
   ),
   /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */
-  graphql: option.any<ApplicationGraphQLOptions | boolean>(),
+  graphql: option.flag().or(applicationGraphqlOptions),
   /** The lifetime and the store of sessions. Default: two hours after the last change, in the database or in memory. */
   sessions: option.object(sessionOptions, 'Write sessions: { idle: 7200 }.'),
   /**
@@ -118,7 +119,7 @@ const bootstrapOptions = declareOptions({
    * Maximum number of matches that a client's search ranks, for records without their own `searchLimit`. Default: 10,000.
    * For an open database, pass it to `connect`.
    */
-  searchLimit: option.any<number>(),
+  searchLimit: searchLimitOption,
   /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: see `Limits` and `Bounds`. */
   limits: option.object(limitsOptions, "Write limits: { body: '10mb' }."),
   /** Time limits in milliseconds. Defaults: see `Times`. */
@@ -150,7 +151,7 @@ const bootstrapOptions = declareOptions({
     .shown()
     .default(false),
   /** What happens to keys of a body or query that its class does not declare. Default `'refuse'`, with 400. */
-  unknownKeys: unknownKeysOption,
+  unknownKeys: unknownKeysOption.default('refuse'),
   /** How a request selects a version of the API. Default: by its path, `/v2`. */
   versions: option.object(versionsOptions, "Write versions: { by: 'path' }."),
   /** A prefix of all paths of the application: `'/api'`. All other paths are 404. Default: none. */
@@ -247,14 +248,6 @@ export function resolveOptions(
   })
 }
 
-/**
- * @param where the beginning of the message: a route
- * @param problems receives any other value, which must not let unknown keys pass
- */
-export function checkUnknownKeys(where: string, value: unknown, problems: Problems): void {
-  problems.addAll(unknownKeysOption.findProblems('unknownKeys', value, where))
-}
-
 function resolveStatic(
   input: NonNullable<BootstrapOptions['static']>,
   problems: Problems,
@@ -295,7 +288,6 @@ function choosePublicUrl(
 }
 
 function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problems): void {
-  checkSearchLimit('bootstrap', searchLimit, problems)
   if (searchLimit === undefined || !(database instanceof Database)) return
   const message = 'bootstrap: searchLimit cannot be combined with an open database.'
   const remedy = 'Set it when the database is opened: connect(url, { searchLimit }).'

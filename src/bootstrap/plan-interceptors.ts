@@ -18,12 +18,15 @@ import type { ModuleParts, UseList } from './module.js'
 import type { Settings } from './options.js'
 import { rolesOf, type AccessRule } from '../auth/access.js'
 import { crudRecordOf } from '../records/rest/crud.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/field.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { RouteInfo, Route } from '../routing/route.js'
-import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
+import {
+  decoratorSpecification,
+  type DecoratorProblem,
+  type DecoratorSpecification,
+} from '../extensions/custom-decorator.js'
 
 interface ApplicationUse {
   /** Around every route, outside the interceptors of modules. */
@@ -177,15 +180,6 @@ function readPosition(before: unknown, problems: Problems): InterceptorPosition 
   return 'handler'
 }
 
-const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> = {
-  before: true,
-  check: true,
-  document: true,
-  enter: true,
-  inject: true,
-  intercept: true,
-}
-
 function readSpecification(
   { specify }: DecoratorEntry,
   where: string,
@@ -207,7 +201,7 @@ function readSpecification(
     refuse('it has no specification', remedy)
     return undefined
   }
-  checkOptionNames(where, specification, specificationNames, problems)
+  problems.addAll(decoratorSpecification.findProblems(specification, where))
   for (const name of ['check', 'document', 'enter', 'intercept'] as const) {
     const member = (specification as Record<string, unknown>)[name]
     if (member !== undefined && typeof member !== 'function') {

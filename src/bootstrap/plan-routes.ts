@@ -19,7 +19,7 @@ import { declaredClasses, compileChecks } from '../serving/route-checks.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
-import { checkUnknownKeys, type Settings } from './options.js'
+import type { Settings } from './options.js'
 import type { UseList } from './module.js'
 import { planInterceptors } from './plan-interceptors.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
@@ -72,7 +72,6 @@ function planRoute(
   const limits = readLimits(route, settings.limits, problems)
   const classes = declaredClasses(route, describeRoute(route), problems)
   const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
-  checkUnknownKeys(describeRoute(route), route.options.unknownKeys, problems)
   const status = route.options.status ?? 200
   const groups = readGroups(route, problems)
   const isFiltered = isConcealed(handlerOf(route))

@@ -1,5 +1,7 @@
 /** Providers: values and instances that constructors may ask for, by class, text or symbol. */
 import type { Problem } from '../errors/declaration-error.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import {
   constructorOf,
   resolveClass,
@@ -20,21 +22,27 @@ export type InjectionToken = Class | string | symbol
 /** An entry of `static inject`: a token, or a thunk of a class that is defined later. */
 type Dependency = InjectionToken | (() => Class)
 
+export const valueProviderOptions = declareOptions({
+  provide: option.any<InjectionToken>().required(),
+  use: option.any<unknown>(),
+})
+
 /** `{ provide: 'clock', use: () => 0 }`: an existing value. */
-interface ValueProvider {
-  readonly provide: InjectionToken
+interface ValueProvider extends OptionsOf<typeof valueProviderOptions> {
   readonly use: unknown
 }
+
+export const factoryProviderOptions = declareOptions({
+  provide: option.any<InjectionToken>().required(),
+  make: option.any<(...dependencies: never[]) => unknown>().required(),
+  inject: option.any<readonly Dependency[]>(),
+})
 
 /**
  * `{ provide: Mailer, make: (log) => new Mailer(log), inject: [Log] }`: a value that a function creates once, also
  * asynchronously.
  */
-interface FactoryProvider {
-  readonly provide: InjectionToken
-  readonly make: (...dependencies: never[]) => unknown
-  readonly inject?: readonly Dependency[]
-}
+interface FactoryProvider extends OptionsOf<typeof factoryProviderOptions> {}
 
 /** A class, a thunk of one, a value or a factory. */
 export type ProviderDeclaration = ClassReference | ValueProvider | FactoryProvider

@@ -15,9 +15,9 @@ import type { SignIns } from '../auth/sign-ins.js'
 import type { Successors } from '../auth/successors.js'
 import type { Clock } from '../core/time.js'
 import { LentLog, type Log } from '../core/log.js'
-import { findUnknownOptions } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class.js'
-import type { DatabaseOptions } from '../records/database-options.js'
+import { databaseOptions, type DatabaseOptions } from '../records/database-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
@@ -46,9 +46,11 @@ export interface Storage {
   close(): Promise<void>
 }
 
+const engineChoice = declareOptions({ engine: databaseOptions.all.engine.required() })
+
 /** The values of the option `database`. */
 export type DatabaseChoice =
-  string | PublicDatabase | EngineSource | { readonly engine: EngineSource }
+  string | PublicDatabase | EngineSource | Readonly<OptionsOf<typeof engineChoice>>
 
 /** A database that is not open yet. */
 export type ClosedChoice = Exclude<DatabaseChoice, PublicDatabase>
@@ -66,7 +68,7 @@ export function toDatabaseOptions(
   // Reported with the other options.
   if (typeof (choice as unknown) !== 'object' || (choice as unknown) === null) return {}
   if (!('engine' in choice)) return { engine: choice }
-  const problems = findUnknownOptions(choice, ['engine'], 'bootstrap database')
+  const problems = engineChoice.findProblems(choice, 'bootstrap database')
   if (problems.length > 0) throw new DeclarationError(problems)
   return { engine: choice.engine }
 }

@@ -11,7 +11,6 @@ import {
   HttpError as FrameworkHttpError,
   type HttpErrorOptions as FrameworkHttpErrorOptions,
 } from './http-error.js'
-import { findUnknownOptions as rejectFrameworkOptions } from './unknown-options.js'
 
 export type Problem = FrameworkProblem<string>
 export type HttpErrorOptions = FrameworkHttpErrorOptions<string>
@@ -41,16 +40,3 @@ export type HttpError = FrameworkHttpError
  */
 export const DeclarationError = FrameworkDeclarationError as DeclarationErrorConstructor
 export type DeclarationError = FrameworkDeclarationError
-
-/**
- * Returns a problem for every unknown option, for the `problems` of a module and the `check` of a custom decorator:
- * `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
- *
- * @param allowedNames the names of all options
- * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
- */
-export const findUnknownOptions: (
-  options: unknown,
-  allowedNames: readonly string[],
-  where?: string,
-) => Problem[] = rejectFrameworkOptions

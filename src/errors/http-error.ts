@@ -2,7 +2,7 @@
 import { acceptOtherCopies } from './shared-class.js'
 import type { ErrorCode } from './error-codes.js'
 import { copyMarks, isHiddenFieldError, type FieldError } from './field-error.js'
-import { checkCallOptions } from './unknown-options.js'
+import { findUnknownOptions } from './unknown-options.js'
 
 /**
  * Yields an error and its causes, each once, because a chain of causes may be circular. Source: conventions, "Errors".
@@ -34,13 +34,19 @@ export interface HttpErrorChanges extends HttpErrorOptions<string> {
   message?: string
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof HttpErrorOptions>([
+const optionNames: readonly (keyof HttpErrorOptions)[] = [
   'code',
   'errors',
   'headers',
   'cause',
   'reason',
-])
+]
+/** Not declared with `declareOptions`, which builds on errors. */
+const knownOptions = {
+  names: new Set<string>(optionNames),
+  listedNames: optionNames,
+  where: 'HttpError',
+}
 
 /**
  * An error that a handler may throw anywhere. The response has its status and the body `{ "error": message }`.
@@ -60,7 +66,8 @@ export class HttpError extends Error {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(`HttpError: ${status} is not an error status. Use 400 to 599.`)
     }
-    checkCallOptions('HttpError', options, optionNames)
+    const [unknown] = findUnknownOptions(options, knownOptions)
+    if (unknown !== undefined) throw new TypeError(`${unknown.message} ${unknown.remedy}`)
     this.name = 'HttpError'
     this.status = status
     this.code = options.code ?? toCode(reasonPhrase(status))

@@ -2,6 +2,8 @@
  * `createDecorator`: custom decorators that run code, check routes and change their documentation. See
  * docs/extending.md.
  */
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class.js'
@@ -22,27 +24,29 @@ export interface DecoratorProblem {
   readonly remedy?: string
 }
 
-/** The behaviour of a custom decorator. All parts are optional. */
-export interface DecoratorSpecification {
+export const decoratorSpecification = declareOptions({
   /** The position of `enter` and `intercept`. Default `'handler'`. */
-  readonly before?: InterceptorPosition
+  before: option.any<InterceptorPosition>(),
   /** Called once for each route, at the start; the problems that it returns stop the start. */
-  readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
+  check: option.any<(route: RouteInfo) => readonly DecoratorProblem[]>(),
   /** Changes the OpenAPI operation of the route. */
-  readonly document?: (operation: OperationObject) => OperationObject
+  document: option.any<(operation: OperationObject) => OperationObject>(),
   /**
    * The providers that are passed to `enter` and `intercept` after the route, by class or token. Classes need not be
    * listed as providers.
    */
-  readonly inject?: readonly (Class | string | symbol)[]
+  inject: option.any<readonly (Class | string | symbol)[]>(),
   /**
    * For code that only runs before the handler and does not see the response. Called at the start, once for each route.
    * The returned function is called with each request, before the function of `intercept`.
    */
-  readonly enter?: (route: RouteInfo, ...injected: never[]) => OnEnter
+  enter: option.any<(route: RouteInfo, ...injected: never[]) => OnEnter>(),
   /** Called at the start, once for each route. The returned function is called with each request. */
-  readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
-}
+  intercept: option.any<(route: RouteInfo, ...injected: never[]) => Intercept>(),
+})
+
+/** The behaviour of a custom decorator. All parts are optional. */
+export interface DecoratorSpecification extends OptionsOf<typeof decoratorSpecification> {}
 
 /** A decorator for methods and classes. Without arguments the parentheses are optional. */
 export type CustomDecorator<Arguments extends readonly unknown[]> = MetadataDecorator<Arguments> &

@@ -11,7 +11,8 @@ import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
 function checkValues(shape: Shape, problems: Problems): void {
   for (const field of shape.fields) {
@@ -167,10 +168,12 @@ function resolve(nested: () => Class): Class | undefined {
   }
 }
 
-export interface CheckOfOptions {
+const checkOfOptions = declareOptions({
   /** The name of the value in messages. Default `the value`. */
-  readonly name?: string
-}
+  name: option.any<string>(),
+})
+
+export interface CheckOfOptions extends OptionsOf<typeof checkOfOptions> {}
 
 /**
  * Compiles the fields of a class into a check of values, like the check of a route's body: it creates an instance, or
@@ -182,7 +185,7 @@ export function checkOf<T extends object>(
   type: Class<T>,
   options: CheckOfOptions = {},
 ): InputCheck<T> {
-  checkCallOptions('checkOf', options, new Set(['name']))
+  checkOfOptions.check('checkOf', options)
   const { name = 'the value' } = options
   return compileInput(readCheckedShape(type), { from: 'program', inputName: name })
 }

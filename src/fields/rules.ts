@@ -17,6 +17,9 @@ export function isWriteRule(value: unknown): value is WriteRule {
   return roles.length > 0 && roles.every((role) => typeof role === 'string' && role.trim() !== '')
 }
 
+export const writeRuleRemedy =
+  "Name at least one role, such as 'admin', or write false to allow no client."
+
 /**
  * The problem with an invalid `writes`, of an operation, a field or a link.
  *
@@ -25,7 +28,7 @@ export function isWriteRule(value: unknown): value is WriteRule {
 export function writeRuleProblem(where: string): Pick<Problem, 'message' | 'remedy'> {
   return {
     message: `${where} is not false, a role or a list of roles.`,
-    remedy: "Name at least one role, such as 'admin', or write false to allow no client.",
+    remedy: writeRuleRemedy,
   }
 }
 

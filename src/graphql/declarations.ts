@@ -3,6 +3,8 @@
  * (`[Int!]!`). Source: public API, GraphQL.
  */
 
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'
 import type { Problems } from '../errors/problems.js'
 import type { Class } from '../metadata/class.js'
@@ -103,37 +105,46 @@ export const interceptorsExtension = 'filigreeInterceptors'
 /** Values of a field's arguments, with variables replaced and defaults applied. */
 export type FieldArguments = Readonly<Record<string, unknown>>
 
-/** An argument of a field, or a field of an input type. */
-export interface ArgumentDeclaration {
+export const argumentOptions = declareOptions({
   /** `ID!`, `[Int!]`, `ProductWhere`. */
-  readonly type: string
+  type: option.any<string>(),
   /** The default as a value, not as text: `10`, `['a']`. */
-  readonly default?: unknown
-  readonly description?: string
+  default: option.any<unknown>(),
+  description: option.any<string>(),
   /** Why clients should stop using it. */
-  readonly deprecated?: string
+  deprecated: option.any<string>(),
   /** Become the `extensions` of the built argument. */
-  readonly extensions?: Readonly<Record<string, unknown>>
+  extensions: option.any<Readonly<Record<string, unknown>>>(),
+})
+
+/** An argument of a field, or a field of an input type. */
+export interface ArgumentDeclaration extends Readonly<OptionsOf<typeof argumentOptions>> {
+  readonly type: string
 }
 
-/** The keys of `ArgumentDeclaration`, to reject unknown ones. */
-export const argumentNames: Readonly<Record<keyof ArgumentDeclaration, true>> = {
-  type: true,
-  default: true,
-  description: true,
-  deprecated: true,
-  extensions: true,
-}
+export const commonFieldOptions = declareOptions({
+  /** `Quote`, `[Quote!]!`. */
+  type: option.any<string>(),
+  /** Arguments by name. A string is the type. */
+  args: option.any<Readonly<Record<string, string | ArgumentDeclaration>>>(),
+  description: option.any<string>(),
+  /** Why clients should stop using it. The IDE shows the text. */
+  deprecated: option.any<string>(),
+  resolve: option.any<unknown>(),
+  subscribe: option.any<unknown>(),
+  /** Become the `extensions` of the built field. Keys that begin with `filigree` are reserved for the framework. */
+  extensions: option.any<Readonly<Record<string, unknown>>>(),
+})
+
+export const fieldOptions = declareOptions({
+  ...commonFieldOptions.all,
+  /** Root fields only: who may call it. Default: queries are open, mutations require a token. */
+  access: option.any<AccessRule>(),
+})
 
 /** A field of an object type; queries, mutations and subscriptions are such fields too. */
-export interface GraphqlField {
-  /** `Quote`, `[Quote!]!`. */
+export interface GraphqlField extends Readonly<OptionsOf<typeof fieldOptions>> {
   readonly type: string
-  /** Arguments by name. A string is the type. */
-  readonly args?: Readonly<Record<string, string | ArgumentDeclaration>>
-  readonly description?: string
-  /** Why clients should stop using it. The IDE shows the text. */
-  readonly deprecated?: string
   /**
    * Returns the value or a promise of it. Default: the property of the parent value. If the parent has no such
    * property, the field is null and the result has an error. Called without `this`.
@@ -152,10 +163,6 @@ export interface GraphqlField {
     context: unknown,
     info: GraphQLResolveInfo,
   ): unknown
-  /** Root fields only: who may call it. Default: queries are open, mutations require a token. */
-  readonly access?: AccessRule
-  /** Become the `extensions` of the built field. Keys that begin with `filigree` are reserved for the framework. */
-  readonly extensions?: Readonly<Record<string, unknown>>
 }
 
 /** Fields of an object type by name. A string is the type. */

@@ -11,7 +11,8 @@ import { graphqlCodes } from './errors.js'
 import { isMap } from '../core/json.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
-import { findUnknownOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
 /** The maximum number of automatic documents. The least recently used one is removed first. */
 const maxDocuments = 1000
@@ -50,11 +51,17 @@ class AutomaticDocuments {
   }
 }
 
+const sourceOptions = declareOptions({
+  /** The documents by id, or a path to a JSON file with them. */
+  from: option.any<string | Readonly<Record<string, string>>>().required({}),
+  /** No other document runs. Default false. */
+  only: option.flag().default(false),
+})
+
+interface DocumentSource extends Readonly<OptionsOf<typeof sourceOptions>> {}
+
 /** Documents by id, as an object or a path to a JSON file. With `only: true` no other document runs. */
-export type DocumentsOption =
-  | string
-  | Readonly<Record<string, string>>
-  | { readonly from: string | Readonly<Record<string, string>>; readonly only?: boolean }
+export type DocumentsOption = string | Readonly<Record<string, string>> | DocumentSource
 
 export interface PersistedDocuments {
   /** Whether the endpoint rejects all other documents. */
@@ -71,7 +78,9 @@ export function readDocuments(
   problems: Problems,
 ): PersistedDocuments {
   if (option === undefined) return readDocuments({}, problems)
-  const { from = {}, only = false } = toSource(option)
+  const source = isSource(option) ? option : { from: option }
+  problems.addAll(sourceOptions.findProblems(source, 'GraphQL documents'))
+  const { from, only } = sourceOptions.read(source)
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
@@ -85,13 +94,6 @@ export function readDocuments(
     has: (text) => texts.has(text),
     automatic: only ? undefined : new AutomaticDocuments(),
   }
-}
-
-type DocumentSource = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
-
-/** JavaScript programs may omit `from`. */
-function toSource(option: DocumentsOption): Partial<DocumentSource> {
-  return isSource(option) ? option : { from: option }
 }
 
 function isSource(option: DocumentsOption): option is DocumentSource {
@@ -112,12 +114,6 @@ function isSourceLike(option: object): boolean {
 
 function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
   return from !== undefined && otherOptions.length === 0
-}
-
-/** @param documents the option, not yet checked */
-export function findUnknownSource(documents: unknown): readonly Problem[] {
-  if (!isMap(documents) || !isSourceLike(documents)) return []
-  return findUnknownOptions(documents, ['from', 'only'], 'GraphQL documents')
 }
 
 function readFile(path: string, problems: Problems): Readonly<Record<string, unknown>> {

@@ -5,11 +5,12 @@ import { hideShapes } from '../core/secrets.js'
 import { clip } from '../core/text.js'
 import { Clock } from '../core/time.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { defaultBounds } from '../http/limits.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
@@ -22,65 +23,59 @@ import { requestOf, createReplicaPolicy } from './operation-caller.js'
 import { readRequestParts } from './request-parts.js'
 import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { buildSchema } from './build-schema.js'
-import {
-  readDocuments,
-  findUnknownSource,
-  type DocumentsOption,
-  type PersistedDocuments,
-} from './documents.js'
+import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
 import { isProduction, type EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
-import { findUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
+import { graphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, RefusedDocument } from './operations.js'
 import type { PlanningFailure } from './planner-contract.js'
 import { generateRecords } from './generate-records.js'
 import { Schema, type BuildSchema } from './schema.js'
 
-export interface GraphQLOptions {
-  /** The database of the records. Default: the application's, if the instance is in a module. */
-  database?: PublicDatabase
+/** The options of an instance, and of `bootstrap`. */
+export const commonGraphqlOptions = declareOptions({
   /** Limits of an operation's size and cost. Defaults: see `GraphqlLimits`. */
-  limits?: Partial<GraphqlLimits>
+  limits: option.object(graphqlLimits, 'Write limits: { depth: 12 }.'),
   /** Serve the IDE for GET requests of browsers. Default true. */
-  ide?: boolean
+  ide: option.flag(),
   /** Persisted documents: `'./persisted.json'`, an object by id, or `{ from, only: true }` to reject all others. */
-  documents?: DocumentsOption
+  documents: option.any<DocumentsOption>(),
   /** Hide the messages of unexpected errors of resolvers. Default: true in production. */
-  maskErrors?: boolean
+  maskErrors: option.flag(),
   /** Seconds for which caches may reuse responses to anonymous GET queries. Default 0: caches revalidate by ETag. */
-  maxAge?: number
+  maxAge: option.any<number>(),
   /** Generate the subscription `xChanged` for records. Default true. */
-  subscriptions?: boolean
+  subscriptions: option.flag(),
   /** Accept operations over WebSockets (graphql-transport-ws). Default: true if `ws` is installed. */
-  sockets?: boolean
+  sockets: option.flag(),
   /** Generate global ids and the queries `node` and `nodes`, as Relay clients require. Default false. */
-  relay?: boolean
-  /** The log for errors of resolvers. Default: the application's log, if the instance is in a module. */
-  log?: Log
+  relay: option.flag(),
   /** The approximate size of the cache of parsed documents in bytes. Default 33,554,432. */
-  keep?: number
-}
+  cacheBytes: option.integer(0).shown().default(33_554_432),
+})
 
-/** Reports unknown options, also within `limits` and `documents`. */
-export function findOptionProblems(where: string, options: GraphQLOptions): readonly Problem[] {
-  const problems = new Problems()
-  checkOptionNames(where, options, graphqlOptionNames, problems)
-  const { limits, documents } = Object(options) as GraphQLOptions
-  problems.addAll(findUnknownLimits(limits))
-  problems.addAll(findUnknownSource(documents))
-  return problems.list
-}
+const graphqlOptions = declareOptions({
+  /** The database of the records. Default: the application's, if the instance is in a module. */
+  database: option.any<PublicDatabase>(),
+  /** The log for errors of resolvers. Default: the application's log, if the instance is in a module. */
+  log: option.any<Log>(),
+  ...commonGraphqlOptions.all,
+})
+
+export interface GraphQLOptions extends OptionsOf<typeof graphqlOptions> {}
+
+export const graphqlRouteOptions = declareOptions({
+  /** Require a token for queries too. A string or a list requires one of these roles. */
+  secured: option.any<boolean | string | readonly string[]>(),
+  /** Do not require a token for mutations. */
+  noAuth: option.flag(),
+})
 
 /** The access of a route, for root fields without a rule of their own. */
-export interface GraphQLRouteOptions {
-  /** Require a token for queries too. A string or a list requires one of these roles. */
-  secured?: boolean | string | readonly string[]
-  /** Do not require a token for mutations. */
-  noAuth?: boolean
-}
+export interface GraphQLRouteOptions extends OptionsOf<typeof graphqlRouteOptions> {}
 
 export interface GraphQLRoute {
   readonly path: string
@@ -132,9 +127,9 @@ export class GraphQL {
   #entryOptions: EntryOptions | undefined
 
   constructor(options: GraphQLOptions = {}) {
-    this.#problems.addAll(findOptionProblems('GraphQL', options))
+    this.#problems.addAll(graphqlOptions.findProblems(options, 'GraphQL'))
     this.#options = { ...options }
-    this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
+    this.limits = graphqlLimits.read(options.limits)
     this.maxAge = options.maxAge ?? 0
     this.sockets = options.sockets
     const build: BuildSchema = (parts, problems) => {
@@ -229,7 +224,7 @@ export class GraphQL {
    * that the instance is listed in `@Module({ graphql: [...] })`.
    */
   registerRoute(path = '/graphql', options: GraphQLRouteOptions = {}): this {
-    checkOptionNames(`GraphQL at ${path}`, options, routeNames, this.#problems)
+    this.#problems.addAll(graphqlRouteOptions.findProblems(options, `GraphQL at ${path}`))
     const { secured = false, noAuth = false } = options
     const roles = typeof secured === 'string' ? [secured] : secured
     const token = typeof roles === 'boolean' ? tokenAccess : { ...tokenAccess, roles }
@@ -351,13 +346,12 @@ export class GraphQL {
   executor(): Executor {
     this.#problems.throwIfAny()
     if (this.#executor !== undefined) return this.#executor
-    const { keep = 33_554_432 } = this.#options
     const { limits, streams } = this
     const database = this.#boundDatabase
     this.#executor = new Executor({
       built: this.schema.build(),
       limits,
-      cacheBytes: keep,
+      cacheBytes: graphqlOptions.read(this.#options).cacheBytes,
       insteadOfIntrospection: this.#insteadOfIntrospection,
       streams,
       owner: this,
@@ -414,23 +408,4 @@ export class GraphQL {
       'GraphQL: this instance has no database. Pass new GraphQL({ database }), or list the instance in a module.',
     )
   }
-}
-
-const routeNames: Readonly<Record<keyof GraphQLRouteOptions, true>> = {
-  secured: true,
-  noAuth: true,
-}
-
-export const graphqlOptionNames: Readonly<Record<keyof GraphQLOptions, true>> = {
-  database: true,
-  documents: true,
-  ide: true,
-  keep: true,
-  limits: true,
-  log: true,
-  maskErrors: true,
-  maxAge: true,
-  relay: true,
-  sockets: true,
-  subscriptions: true,
 }

@@ -1,68 +1,46 @@
 /** Limits of the size and cost of operations, and the parser that checks the size of documents. Source: decisions, GraphQL. */
 import type { DocumentNode, GraphQLError } from 'graphql'
-import type { Problem } from '../errors/declaration-error.js'
-import type { Problems } from '../errors/problems.js'
-import { findUnknownOptions } from '../errors/unknown-options.js'
+import { declareOptions, type Option, type ValuesOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { defaultLimits } from '../http/limits.js'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 
-/**
- * The limits of an operation. An operation over a limit is rejected like an invalid document, with the limit's code.
- */
-export interface GraphqlLimits {
+const limit = (defaultValue: number): Option<number, number> =>
+  option
+    .of<number>((value) => Number(value) >= 1, 'Use a number from 1, or Infinity for no limit.')
+    .shown()
+    .default(defaultValue)
+
+/** `Infinity` turns a limit off. */
+export const graphqlLimits = declareOptions({
   /** Bytes of the document, and of the request body. Default 1,048,576. Code `DOCUMENT_TOO_LARGE`. */
-  readonly bytes: number
+  bytes: limit(1_048_576),
   /** Names, numbers, strings and punctuation of the document. Default 2,000. Code `TOO_MANY_TOKENS`. */
-  readonly tokens: number
+  tokens: limit(2_000),
   /** Values of the variables. An object counts as ten more. Default 100,000. Code `TOO_MANY_VALUES`. */
-  readonly values: number
+  values: limit(100_000),
   /** Levels of nested selection sets, with fragments expanded. Default 12. Code `TOO_DEEP`. */
-  readonly depth: number
+  depth: limit(12),
   /** Fields with an alias, with fragments expanded. Default 30. Code `TOO_MANY_ALIASES`. */
-  readonly aliases: number
+  aliases: limit(30),
   /** Root fields of the operation, with fragments expanded. Default 20. Code `TOO_MANY_ROOT_FIELDS`. */
-  readonly rootFields: number
+  rootFields: limit(20),
   /**
    * 1 a field, times the limit inside lists, and what its filters, orders and offsets make the database do. Default:
    * the application's `limits.cost`, 5,000. Code `TOO_COSTLY`.
    */
-  readonly cost: number
+  cost: limit(defaultLimits.cost),
   /** The maximum of `limit` and `first` in generated lists. Default 1,000. */
-  readonly listMax: number
-}
-
-export const defaultGraphqlLimits: GraphqlLimits = Object.freeze({
-  bytes: 1_048_576,
-  tokens: 2_000,
-  values: 100_000,
-  depth: 12,
-  aliases: 30,
-  rootFields: 20,
-  cost: defaultLimits.cost,
-  listMax: 1_000,
+  listMax: limit(1_000),
 })
 
-/** @param limits the option, not yet checked */
-export function findUnknownLimits(limits: unknown): readonly Problem[] {
-  return findUnknownOptions(limits, Object.keys(defaultGraphqlLimits), 'GraphQL limits')
-}
+/**
+ * The limits of an operation. An operation over a limit is rejected like an invalid document, with the limit's code.
+ */
+export interface GraphqlLimits extends ValuesOf<typeof graphqlLimits> {}
 
-/** @param options without unknown names; `Infinity` turns a limit off */
-export function resolveGraphqlLimits(
-  options: Partial<GraphqlLimits>,
-  problems: Problems,
-): GraphqlLimits {
-  for (const [name, value] of Object.entries(options)) {
-    if (typeof value === 'number' && value >= 1) continue
-    problems.add({
-      code: 'INVALID_OPTION',
-      message: `GraphQL limits.${name} is ${String(value)}.`,
-      remedy: 'Use a number from 1, or Infinity for no limit.',
-    })
-  }
-  return Object.freeze({ ...defaultGraphqlLimits, ...options })
-}
+export const defaultGraphqlLimits: GraphqlLimits = graphqlLimits.read({})
 
 /** Levels of nested brackets that the parser and the validator can process without exhausting the stack. */
 const deepestBrackets = 200

@@ -6,11 +6,14 @@ import type { ErrorCode } from '../errors/error-codes.js'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
+import { declareOptions, type DeclaredOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Class } from '../metadata/class.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
 import {
-  argumentNames,
+  argumentOptions,
+  commonFieldOptions,
+  fieldOptions,
   type ArgumentDeclaration,
   type GraphqlField,
   type FieldDeclarations,
@@ -27,34 +30,43 @@ import { entryOf } from '../extensions/custom-decorator.js'
 import { sliceEvents } from './open-streams.js'
 import { readTypeNotation } from './type-notation.js'
 
+const injectionOptions = declareOptions({
+  /** Tokens of the providers that a resolver function gets after `context`. */
+  inject: option.any<readonly (Class | string | symbol)[]>(),
+})
+
 /** A field whose resolver may inject providers of the application. */
-interface InjectableField extends Omit<GraphqlField, 'access' | 'resolve'> {
+interface InjectableField
+  extends Omit<GraphqlField, 'access' | 'resolve'>, Readonly<OptionsOf<typeof injectionOptions>> {
   /** A function, or a class with `static inject` and a method `resolve`, which is instantiated once at the start. */
   readonly resolve?: ResolveWith | ResolverClass
-  /** Tokens of the providers that a resolver function gets after `context`. */
-  readonly inject?: readonly (Class | string | symbol)[]
 }
+
+const rootOptions = declareOptions({
+  /** Require a token. A string or a list requires one of these roles. */
+  secured: option.any<boolean | string | readonly string[]>(),
+  /** Do not require a token, for a public mutation. */
+  noAuth: option.flag(),
+  /** Custom decorators, which run around the operation for each time it selects the field: `[Throttle('3/m')]`. */
+  use: option.any<readonly AnyDecorator[]>(),
+})
 
 /** A query, mutation or subscription of an application. */
-export interface RootDefinition extends InjectableField {
-  /** Require a token. A string or a list requires one of these roles. */
-  readonly secured?: boolean | string | readonly string[]
-  /** Do not require a token, for a public mutation. */
-  readonly noAuth?: boolean
-  /** Custom decorators, which run around the operation for each time it selects the field: `[Throttle('3/m')]`. */
-  readonly use?: readonly AnyDecorator[]
-}
+export interface RootDefinition extends InjectableField, Readonly<OptionsOf<typeof rootOptions>> {}
 
-/** A field of `addField`, for the type of a record or a hand-written type. */
-export interface AddedFieldDefinition extends InjectableField {
+const addedOptions = declareOptions({
   /**
    * The fields of the record that `resolve` reads. Callers need the right to read each of them. Default: all, so the
    * rules of all fields with `@Secured` apply.
    */
-  readonly needs?: readonly string[]
+  needs: option.any<readonly string[]>(),
   /** Callers may read the result without the right to read the fields that it is computed from. Default false. */
-  readonly open?: boolean
-}
+  open: option.flag(),
+})
+
+/** A field of `addField`, for the type of a record or a hand-written type. */
+export interface AddedFieldDefinition
+  extends InjectableField, Readonly<OptionsOf<typeof addedOptions>> {}
 
 /** Builds the schema. @returns `undefined` if there are problems */
 export type BuildSchema = (parts: SchemaParts, problems: Problems) => BuiltSchema | undefined
@@ -139,7 +151,7 @@ export class Schema {
   /** Adds a field with a resolver to a hand-written or generated type. */
   addField(type: string, name: string, definition: AddedFieldDefinition): this {
     const where = `${type}.${name}`
-    checkOptionNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
+    this.#checkOptions(`GraphQL field ${where}`, addedDefinition, definition)
     this.#checkName(name, `Field "${where}"`)
     this.#checkField(where, definition)
     const fields = this.#parts.added.get(type) ?? new Map<string, GraphqlField>()
@@ -190,7 +202,7 @@ export class Schema {
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
     const label = `${rootMaps[kind].label} "${name}"`
     const target = this.#parts[rootMaps[kind].map]
-    checkOptionNames(`GraphQL ${kind} ${name}`, definition, rootNames, this.#problems)
+    this.#checkOptions(`GraphQL ${kind} ${name}`, rootDefinition, definition)
     this.#checkName(name, label)
     this.#checkField(name, definition)
     if (kind !== 'subscription' && typeof definition.resolve !== 'function') {
@@ -239,7 +251,7 @@ export class Schema {
     return noAuth === true ? openAccess : undefined
   }
 
-  #declareType(kind: keyof typeof memberNames | 'enum', name: string, members: object): void {
+  #declareType(kind: keyof typeof memberOptions | 'enum', name: string, members: object): void {
     this.#checkName(name, `Type "${name}"`)
     if (builtInNames.has(name)) {
       this.#report('RESERVED_NAME', `Type "${name}" has the name of a built-in type.`, 'Rename it.')
@@ -250,18 +262,14 @@ export class Schema {
     }
     for (const [member, declared] of Object.entries(members)) {
       this.#checkName(member, `${name}.${member}`)
-      if (kind !== 'enum') this.#checkMember(memberNames[kind], `${name}.${member}`, declared)
+      if (kind !== 'enum') this.#checkMember(memberOptions[kind], `${name}.${member}`, declared)
     }
   }
 
-  #checkMember(
-    allowedNames: Readonly<Record<string, true>>,
-    where: string,
-    declared: unknown,
-  ): void {
+  #checkMember(options: DeclaredOptions, where: string, declared: unknown): void {
     if (typeof declared === 'string') this.#checkField(where, declared)
     if (typeof declared !== 'object' || declared === null) return
-    checkOptionNames(`GraphQL field ${where}`, declared, allowedNames, this.#problems)
+    this.#checkOptions(`GraphQL field ${where}`, options, declared)
     this.#checkField(where, declared as GraphqlField)
   }
 
@@ -272,9 +280,13 @@ export class Schema {
     for (const [name, argument] of Object.entries(field.args ?? {})) {
       this.#checkName(name, `${where}(${name})`)
       if (typeof argument === 'object')
-        checkOptionNames(`GraphQL ${where}(${name})`, argument, argumentNames, this.#problems)
+        this.#checkOptions(`GraphQL ${where}(${name})`, argumentOptions, argument)
       this.#checkType(`${where}(${name})`, typeof argument === 'string' ? argument : argument.type)
     }
+  }
+
+  #checkOptions(where: string, declared: DeclaredOptions, options: unknown): void {
+    this.#problems.addAll(declared.findProblems(options, where))
   }
 
   #checkType(where: string, type: unknown): void {
@@ -327,39 +339,10 @@ const builtInNames: ReadonlySet<string> = new Set([
   ...['Query', 'Mutation', 'Subscription'],
 ])
 
-const fieldNames = {
-  type: true,
-  args: true,
-  description: true,
-  deprecated: true,
-  resolve: true,
-  inject: true,
-  subscribe: true,
-  extensions: true,
-} as const
-/** The keys of fields of `addType`, whose resolvers cannot inject providers. */
-const plainNames: Readonly<Record<keyof GraphqlField, true>> = {
-  type: true,
-  args: true,
-  description: true,
-  deprecated: true,
-  resolve: true,
-  subscribe: true,
-  access: true,
-  extensions: true,
-}
-const memberNames = { object: plainNames, input: argumentNames } as const
-const rootNames: Readonly<Record<keyof RootDefinition, true>> = {
-  ...fieldNames,
-  secured: true,
-  noAuth: true,
-  use: true,
-}
-const addedNames: Readonly<Record<keyof AddedFieldDefinition, true>> = {
-  ...fieldNames,
-  needs: true,
-  open: true,
-}
+const memberOptions = { object: fieldOptions, input: argumentOptions } as const
+const injectableOptions = { ...commonFieldOptions.all, ...injectionOptions.all }
+const rootDefinition = declareOptions({ ...injectableOptions, ...rootOptions.all })
+const addedDefinition = declareOptions({ ...injectableOptions, ...addedOptions.all })
 
 function isList(values: object): values is readonly string[] {
   return Array.isArray(values)

@@ -1,34 +1,27 @@
 /** Reads and writes cookies, with the package `cookie`. Source: RFC 6265 §4.1 and §5.4. */
 
 import { parseCookie, stringifySetCookie } from 'cookie'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 
-export interface CookieOptions {
+const cookieOptions = declareOptions({
   /** Life in seconds; 0 deletes. Default: until the browser closes. */
-  maxAge?: number
+  maxAge: option.any<number>(),
   /** The time of expiry. `maxAge` takes precedence. */
-  expires?: Date
+  expires: option.any<Date>(),
   /** The path of requests with the cookie. Default `/`. */
-  path?: string
+  path: option.any<string>(),
   /** Send it to subdomains of this host too. Default: only to this host. */
-  domain?: string
+  domain: option.any<string>(),
   /** Hide it from scripts. Default true. */
-  httpOnly?: boolean
+  httpOnly: option.flag(),
   /** Sent over https only. Default false; `sameSite: 'none'` needs it. */
-  secure?: boolean
+  secure: option.flag(),
   /** Sent with requests from other sites: never, on navigation, always. Default `lax`. */
-  sameSite?: 'strict' | 'lax' | 'none'
-}
+  sameSite: option.any<'strict' | 'lax' | 'none'>(),
+})
 
-const optionNames: ReadonlySet<string> = new Set<keyof CookieOptions>([
-  'maxAge',
-  'expires',
-  'path',
-  'domain',
-  'httpOnly',
-  'secure',
-  'sameSite',
-])
+export interface CookieOptions extends OptionsOf<typeof cookieOptions> {}
 
 /** @param header the `Cookie` header @returns decoded values by name; the first of a repeated name */
 export function readCookies(header: string): Record<string, string> {
@@ -77,7 +70,7 @@ export function readSoleCookie(header: string, name: string): string | undefined
  * @throws {TypeError} if the name, path or domain is not allowed in the header, or an option is unknown
  */
 export function toSetCookie(name: string, value: string, options: CookieOptions = {}): string {
-  checkCallOptions('cookie', options, optionNames)
+  cookieOptions.check('cookie', options)
   return stringifySetCookie({
     path: '/',
     httpOnly: true,

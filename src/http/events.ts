@@ -1,25 +1,26 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
 import { acceptOtherCopies } from '../errors/shared-class.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 import type { StreamHeartbeat } from './stream-body.js'
 
+const eventFields = declareOptions({
+  /** Text is sent unchanged, any other value as JSON. An event without data only sets `id` and `retry`. */
+  data: option.any<unknown>(),
+  /** The name clients listen for. Default `message`. */
+  event: option.any<string>(),
+  /** Comes back as `Last-Event-ID` when the client connects again. */
+  id: option.any<string | number>(),
+  /** Milliseconds that the client waits before it connects again. */
+  retry: option.any<number>(),
+})
+
 /** One event: only its text, or its fields. */
-export type EventItem =
-  | string
-  | {
-      /** Text is sent unchanged, any other value as JSON. An event without data only sets `id` and `retry`. */
-      readonly data?: unknown
-      /** The name clients listen for. Default `message`. */
-      readonly event?: string
-      /** Comes back as `Last-Event-ID` when the client connects again. */
-      readonly id?: string | number
-      /** Milliseconds that the client waits before it connects again. */
-      readonly retry?: number
-    }
+export type EventItem = string | Readonly<OptionsOf<typeof eventFields>>
 
 /** An event as it is sent, for sending the same event to many clients. */
 export class WrittenEvent {
@@ -68,8 +69,6 @@ export class EventStream {
 
 acceptOtherCopies(EventStream, 'EventStream')
 
-const itemNames: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
-
 const noItems = 'events: the items are not iterable. Pass a generator, a list or a stream.'
 
 /**
@@ -108,7 +107,7 @@ export function toEventText(item: unknown): string {
       'events: an item is not an event. Give text, or { data, event, id, retry }.',
     )
   }
-  checkCallOptions('events', item, itemNames)
+  eventFields.check('events', item)
   const { data, event, id, retry } = item
   let text = ''
   if (event !== undefined) text += `event: ${toLine('event', event)}\n`

@@ -1,24 +1,25 @@
 /** The reply `file()`, which sends a file of a folder. Source: specification, "File serving". */
 import { resolve } from 'node:path'
 import { acceptOtherCopies } from '../errors/shared-class.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { isExecuted } from './file-types.js'
 import { HeaderList } from './header-list.js'
 import { Reply } from './reply.js'
 
-export interface FileOptions {
+const fileOptions = declareOptions({
   /** The folder; relative to the working directory of the process. */
-  root: string
+  root: option.text("Write the folder: { root: './files' }.").required(),
   /**
    * `true` lets browsers execute the file: HTML, SVG, XML, JavaScript and PDF are sent without `Content-Disposition:
    * attachment` and `Content-Security-Policy: sandbox`. Use it only for files that no client uploaded. Default false.
    */
-  inline?: boolean
+  inline: option.any<boolean>(),
   /** Makes browsers save the file under this name, in any characters. Default: they display it if they can. */
-  download?: string
-}
+  download: option.any<string>(),
+})
 
-const optionNames: ReadonlySet<string> = new Set<keyof FileOptions>(['root', 'inline', 'download'])
+export interface FileOptions extends OptionsOf<typeof fileOptions> {}
 
 /** The body of a `file` reply. */
 export class FileBody {
@@ -51,7 +52,7 @@ acceptOtherCopies(FileBody, 'FileBody')
  * @throws {TypeError} if an option is unknown
  */
 export function file(path: string, options: FileOptions): Reply<FileBody> {
-  checkCallOptions('file', options, optionNames)
+  fileOptions.check('file', options)
   const reply = new Reply(new FileBody(path, options))
   return options.download === undefined ? reply : reply.download(options.download)
 }

@@ -2,7 +2,8 @@
 import { acceptOtherCopies } from '../errors/shared-class.js'
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { entityTag, matchesEntityTag } from './entity-tag.js'
 import { checkHeader } from './header-checks.js'
 import { HeaderList } from './header-list.js'
@@ -30,12 +31,12 @@ function encodeExtended(text: string): string {
   )
 }
 
-export interface FreshTokenOptions {
+const freshTokenOptions = declareOptions({
   /** Signs in requests from other sites too. Default false. */
-  readonly crossSite?: boolean
-}
+  crossSite: option.any<boolean>(),
+})
 
-const freshTokenOptions: ReadonlySet<string> = new Set<keyof FreshTokenOptions>(['crossSite'])
+export interface FreshTokenOptions extends OptionsOf<typeof freshTokenOptions> {}
 
 /**
  * A body with its status and headers. `reply`, `html`, `file`, `redirect` and `events` create it. Except for `withBody`,
@@ -118,7 +119,7 @@ export class Reply<Body = unknown> {
    * request itself must prove that this visitor wanted to sign in: by a one-time token, or by a cookie
    */
   freshToken(token: string, options: FreshTokenOptions = {}): this {
-    checkCallOptions('reply().freshToken', options, freshTokenOptions)
+    freshTokenOptions.check('reply().freshToken', options)
     this.signsInCrossSite = options.crossSite === true
     return this.header('FreshToken', token)
   }

@@ -10,19 +10,20 @@ import { describeRoute } from '../routing/route.js'
 import {
   docMetadata,
   classDoc,
+  deprecatedOptions,
+  docOptions,
+  headerOptions,
+  responseOptions,
   isStatus,
+  isText,
   memberDocs,
-  type DocHeader,
   type DocOptions,
-  type DocResponse,
   deprecationError,
-  type Deprecated,
 } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
 import { classSchema, componentName, inputView, reachable, type SchemaView } from './schemas.js'
 import { isMap } from '../core/json.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
 import { toPlainJson } from './json-schema.js'
 
 /** Adds a problem for every name that different classes share. Classes with equal schemas may share one. */
@@ -129,53 +130,12 @@ export function findDocProblems(
   return problems.list
 }
 
-const optionNames: Readonly<Record<keyof DocOptions, true>> = {
-  summary: true,
-  description: true,
-  tags: true,
-  example: true,
-  exampleResponse: true,
-  secure: true,
-  deprecated: true,
-  responses: true,
-  headers: true,
-  files: true,
-}
-
-const responseNames: Readonly<Record<keyof DocResponse, true>> = {
-  description: true,
-  type: true,
-  example: true,
-  headers: true,
-}
-
-const deprecationNames: Readonly<Record<keyof Deprecated, true>> = { since: true, until: true }
-
-const headerNames: Readonly<Record<keyof DocHeader, true>> = {
-  description: true,
-  required: true,
-  example: true,
-}
-
 function checkOptions(where: string, options: DocOptions, problems: Problems): void {
-  checkOptionNames(where, options, optionNames, problems)
-  const kinds = [
-    ['summary', 'a text', isText],
-    ['description', 'a text', isText],
-    ['tags', 'a list of texts', isTextList],
-    ['secure', 'true or false', isBoolean],
-    ['responses', 'an object by status', isMap],
-    ['headers', 'an object by name', isMap],
-    ['files', 'a list of names, or descriptions by name', isFiles],
-  ] as const
-  for (const [name, expected, test] of kinds) {
-    const value: unknown = options[name]
-    if (value !== undefined && !test(value)) report(where, `${name} is not ${expected}.`, problems)
-  }
+  problems.addAll(docOptions.findProblems(options, where))
   const error = options.deprecated === undefined ? undefined : deprecationError(options.deprecated)
   if (error !== undefined) report(where, `deprecated ${error}.`, problems)
   if (isMap(options.deprecated)) {
-    checkOptionNames(`${where}, deprecated`, options.deprecated, deprecationNames, problems)
+    problems.addAll(deprecatedOptions.findProblems(options.deprecated, `${where}, deprecated`))
   }
   for (const name of ['example', 'exampleResponse'] as const) {
     checkSample(where, name, options[name], problems)
@@ -203,7 +163,7 @@ function checkResponses(where: string, responses: object, problems: Problems): v
       report(location, 'it is neither a text nor an object.', problems)
       continue
     }
-    checkOptionNames(location, response, responseNames, problems)
+    problems.addAll(responseOptions.findProblems(response, location))
     checkSample(location, 'example', response.example, problems)
     if (response.type !== undefined && !namesClass(response.type)) {
       report(location, 'type is not a class.', problems)
@@ -221,7 +181,8 @@ const elsewhere = /^(?:accept|content-type|authorization)$/i
 function checkHeaders(where: string, headers: object, problems: Problems): void {
   for (const [name, header] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
-    if (isMap(header)) checkOptionNames(`${where}, header ${name}`, header, headerNames, problems)
+    if (isMap(header))
+      problems.addAll(headerOptions.findProblems(header, `${where}, header ${name}`))
     else if (!isText(header)) report(where, `header "${name}" is not described by text.`, problems)
   }
 }
@@ -241,20 +202,4 @@ function namesClass(declared: unknown): boolean {
     if (error instanceof DeclarationError || error instanceof ReferenceError) return false
     throw error
   }
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
-}
-
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText)
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === 'boolean'
-}
-
-function isFiles(value: unknown): boolean {
-  return isTextList(value) || (isMap(value) && Object.values(value).every(isText))
 }

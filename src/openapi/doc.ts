@@ -2,17 +2,22 @@
  * `@Doc`: descriptions, examples and deprecation of a route for the OpenAPI document. Source: specification, Route
  * documentation metadata; RFC 9745 (Deprecation) and RFC 8594 (Sunset).
  */
+import { isMap } from '../core/json.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Declared, Class } from '../metadata/class.js'
 import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 
-/** When a route became deprecated, and when it will stop working. */
-export interface Deprecated {
+export const deprecatedOptions = declareOptions({
   /** A date, as a `Date` or in ISO 8601: `'2026-01-31'`. Sent as `Deprecation`. */
-  since?: string | Date
+  since: option.any<string | Date>(),
   /** The same. Sent as `Sunset`. */
-  until?: string | Date
-}
+  until: option.any<string | Date>(),
+})
+
+/** When a route became deprecated, and when it will stop working. */
+export interface Deprecated extends OptionsOf<typeof deprecatedOptions> {}
 
 /** @returns the error, as the end of a sentence; undefined for a valid value */
 export function deprecationError(value: unknown): string | undefined {
@@ -46,55 +51,72 @@ function toTime(date: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** One response of a route. A text is its description. */
-export interface DocResponse {
+export const responseOptions = declareOptions({
   /** When it is sent. Default: the phrase of the status. */
-  description?: string
+  description: option.any<string>(),
   /** The class of the body, `[Class]` or a thunk. Errors without one have the common error body. */
-  type?: Declared
+  type: option.any<Declared>(),
   /** A sample of the body. */
-  example?: unknown
+  example: option.any<unknown>(),
   /** Headers of the response, by name: `{ Location: 'Where it is now.' }`. */
-  headers?: Readonly<Record<string, string | DocHeader>>
-}
+  headers: option.any<Readonly<Record<string, string | DocHeader>>>(),
+})
+
+/** One response of a route. A text is its description. */
+export interface DocResponse extends OptionsOf<typeof responseOptions> {}
+
+export const headerOptions = declareOptions({
+  description: option.any<string>(),
+  /** Default false. */
+  required: option.flag(),
+  example: option.any<string>(),
+})
 
 /** A header of the request or of a response. A text is its description. */
-export interface DocHeader {
-  description?: string
-  /** Default false. */
-  required?: boolean
-  example?: string
-}
+export interface DocHeader extends OptionsOf<typeof headerOptions> {}
 
-/** On a class, the options apply to all its routes, unless a route sets its own. */
-export interface DocOptions {
+const textOption = option.of<string>(isText, 'Write a text.')
+
+export const docOptions = declareOptions({
   /** One line. Default: made from the method's name. On a class it only describes its tag. */
-  summary?: string
+  summary: textOption,
   /** Any length; Markdown. On a class it describes the class's first tag. */
-  description?: string
+  description: textOption,
   /** Groups of routes. Default: the controller's name without `Controller`. */
-  tags?: readonly string[]
+  tags: option.of<readonly string[]>(isTextList, "Write a list of texts: ['items']."),
   /** A sample of the request's body. If the route declares no class, the schema is made from it. */
-  example?: unknown
+  example: option.any<unknown>(),
   /** A sample of the successful response's body. If the route declares no class, the schema is made from it. */
-  exampleResponse?: unknown
+  exampleResponse: option.any<unknown>(),
   /**
    * True is also enforced: the route then needs a token, unless `@Secured` or `@NoAuth` decide otherwise. False has no
    * effect.
    */
-  secure?: boolean
+  secure: option.flag(),
   /**
    * The route still works, but should no longer be used. With `{ since, until }` every response also has the headers
    * `Deprecation` and `Sunset`. Default false.
    */
-  deprecated?: boolean | Deprecated
+  deprecated: option.any<boolean | Deprecated>(),
   /** Further responses by status: `{ 409: 'The name is taken.' }`. */
-  responses?: Readonly<Record<number, string | DocResponse>>
+  responses: option.of<Readonly<Record<number, string | DocResponse>>>(
+    isMap,
+    "Write an object by status: { 409: 'The name is taken.' }.",
+  ),
   /** Headers that the handler reads, by name. */
-  headers?: Readonly<Record<string, string | DocHeader>>
+  headers: option.of<Readonly<Record<string, string | DocHeader>>>(
+    isMap,
+    "Write an object by name: { 'X-Desk': 'The desk.' }.",
+  ),
   /** Names of the files that the handler accepts, or their descriptions by name. */
-  files?: readonly string[] | Readonly<Record<string, string>>
-}
+  files: option.of<readonly string[] | Readonly<Record<string, string>>>(
+    isFiles,
+    'Write a list of names, or descriptions by name.',
+  ),
+})
+
+/** On a class, the options apply to all its routes, unless a route sets its own. */
+export interface DocOptions extends OptionsOf<typeof docOptions> {}
 
 /** The options of `@Doc` for one route: the method's own, otherwise its class's. */
 export interface DocMetadata {
@@ -213,4 +235,16 @@ function entriesOf<T>(record: Readonly<Record<string, T>> | undefined): [string,
   return Object.entries(record).filter(
     ([, value]) => typeof value === 'string' || (typeof value === 'object' && value !== null),
   )
+}
+
+export function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText)
+}
+
+function isFiles(value: unknown): boolean {
+  return isTextList(value) || (isMap(value) && Object.values(value).every(isText))
 }

@@ -11,6 +11,7 @@ interface OptionCheck {
   /** What to write instead of an invalid value: `Write true or false.` */
   readonly remedy: string | ((value: unknown) => string)
   readonly isShown?: boolean
+  readonly isUnlisted?: boolean
 }
 
 /**
@@ -64,6 +65,20 @@ export class Option<
     return new Option({ ...this.#check, isShown: true }, this.#nested, { defaultValue, isRequired })
   }
 
+  /** Messages do not suggest the option, because only the framework sets it. */
+  unlisted(): Option<Input, Value, Presence> {
+    const { defaultValue, isRequired } = this
+    return new Option({ ...this.#check, isUnlisted: true }, this.#nested, {
+      defaultValue,
+      isRequired,
+    })
+  }
+
+  /** Whether messages suggest the option. */
+  get isListed(): boolean {
+    return this.#check.isUnlisted !== true
+  }
+
   /** Also accepts an object with these options: `option.flag().or(cookieOptions)`. */
   or<Declared extends DeclaredOptions>(
     nested: Declared,
@@ -84,6 +99,12 @@ export class Option<
     return isNested ? this.#nested.read(value) : this.#check.parse(value)
   }
 
+  /** @returns false if `findProblems` may find one */
+  accepts(value: unknown): boolean {
+    if (value === undefined) return !this.isRequired
+    return this.#nested === undefined && this.#check.parse(value) !== undefined
+  }
+
   /** @param where what the options belong to; without it, messages are not sentences */
   findProblems(name: string, value: unknown, where?: string): Problem[] {
     if (value === undefined && !this.isRequired) return []
@@ -99,9 +120,13 @@ export class Option<
   }
 }
 
-/** `bootstrap auth` for options of `bootstrap`, `bootstrap auth.rotation` for options of these. */
+/**
+ * `bootstrap auth` for options of `bootstrap`, `bootstrap auth.rotation` for options of these, `@Record of Item, writes`
+ * for options of a decorator.
+ */
 function placeOf(name: string, where: string | undefined): string {
   if (where === undefined) return name
+  if (where.startsWith('@') && !where.includes(',')) return `${where}, ${name}`
   return `${where}${where.includes(' ') ? '.' : ' '}${name}`
 }
 
@@ -125,7 +150,6 @@ type OptionsByName = Readonly<Record<string, AnyOption>>
 /** An options object, as `declareOptions` declares it. */
 export interface DeclaredOptions<All extends OptionsByName = OptionsByName> {
   readonly all: All
-  readonly names: readonly string[]
   /**
    * Returns a problem for every unknown, invalid and missing option, for the `problems` of a module and the `check` of a
    * custom decorator: `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
@@ -134,7 +158,7 @@ export interface DeclaredOptions<All extends OptionsByName = OptionsByName> {
    */
   findProblems(options: unknown, where?: string): Problem[]
   /**
-   * For the options of a call.
+   * For the options of a call. Valid options cost one look-up for each name.
    *
    * @param where what the options belong to: `jobs.list`
    * @throws {TypeError} an option is unknown, invalid or missing
@@ -179,24 +203,35 @@ export type ValuesOf<Declared extends DeclaredOptions> = {
  * ```
  */
 export function declareOptions<All extends OptionsByName>(all: All): DeclaredOptions<All> {
-  const names = Object.keys(all)
+  const byName: ReadonlyMap<string, AnyOption> = new Map(Object.entries(all))
+  const listedNames = [...byName].flatMap(([name, { isListed }]) => (isListed ? [name] : []))
+  const required = [...byName].flatMap(([name, { isRequired }]) => (isRequired ? [name] : []))
+  const accepts = (options: unknown): boolean => {
+    if (typeof options !== 'object' || options === null)
+      return options === undefined && required.length === 0
+    const values = options as Readonly<Record<string, unknown>>
+    for (const name of Object.keys(values))
+      if (byName.get(name)?.accepts(values[name]) !== true) return false
+    for (const name of required) if (values[name] === undefined) return false
+    return true
+  }
   return {
     all,
-    names,
     findProblems(options, where) {
       const values: Readonly<Record<string, unknown>> = isObject(options) ? { ...options } : {}
       return [
-        ...findUnknownOptions(options, names, where),
-        ...names.flatMap((name) => all[name]?.findProblems(name, values[name], where) ?? []),
+        ...findUnknownOptions(options, { names: byName, listedNames, where }),
+        ...[...byName].flatMap(([name, one]) => one.findProblems(name, values[name], where)),
       ]
     },
     check(where, options) {
+      if (accepts(options)) return
       const [problem] = this.findProblems(options, where)
       if (problem !== undefined) throw new TypeError(`${problem.message} ${problem.remedy}`)
     },
     read(options) {
       const values: Readonly<Record<string, unknown>> = isObject(options) ? { ...options } : {}
-      const entries = Object.entries(all).map(([name, one]) => [name, one.read(values[name])])
+      const entries = [...byName].map(([name, one]) => [name, one.read(values[name])] as const)
       return Object.freeze(Object.fromEntries(entries)) as ValuesOf<DeclaredOptions<All>>
     },
   }

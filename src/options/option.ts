@@ -65,7 +65,7 @@ export const option = {
     new Option<never>({ parse: () => undefined, remedy }).or(declared),
 
   /** A value that is checked elsewhere. */
-  any: <Input>(): Option<Input> => option.of(() => true, ''),
+  any: <Input>(): Option<Input> => option.parsed((value) => value as Input, ''),
 
   /** Any other value. */
   of: <Input>(isValid: (value: unknown) => boolean, remedy: Remedy): Option<Input> =>

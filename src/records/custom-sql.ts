@@ -6,7 +6,8 @@ import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner, Engine } from '../engines/contract/engine.js'
 import { isWrite, type Statement, type StatementKind } from '../engines/contract/statement.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { throwUnavailable } from './statements/client-errors.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
 
@@ -37,12 +38,21 @@ export interface SqlFragments {
   readonly lockFree: string
 }
 
-export interface CustomSqlOptions {
+const customSqlOptions = declareOptions({
   /** The kind of statement. All kinds except `select` wait in the queue of a database with one writer. */
-  readonly kind: Exclude<StatementKind, 'script'>
+  kind: option
+    .of<Exclude<StatementKind, 'script'>>(
+      (value) => typeof value === 'string',
+      "Write the kind of statement: 'select'.",
+    )
+    .required(),
   /** The names of the tables that the statement reads or writes, the main table first. */
-  readonly tables: readonly string[]
-}
+  tables: option
+    .of<readonly string[]>(Array.isArray, "Write the names of its tables: ['job'].")
+    .required(),
+})
+
+export interface CustomSqlOptions extends OptionsOf<typeof customSqlOptions> {}
 
 /** Values by the names that were passed to `value`. */
 export type SqlValues = Readonly<Record<string, string | number | null>>
@@ -61,7 +71,7 @@ export class CustomSql {
     dialect: Dialect,
     host: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
   ) {
-    checkCallOptions('prepare', options, new Set(['kind', 'tables']))
+    customSqlOptions.check('prepare', options)
     const { kind, tables } = options
     const names: string[] = []
     const { lock, lockFree } = dialect.statements
@@ -116,14 +126,16 @@ export interface BoundSql {
   readonly values?: SqlValues
 }
 
-export interface HeartbeatOptions {
+const heartbeatOptions = declareOptions({
   /** Milliseconds between two beats, and before the first one. */
-  readonly every: number
+  every: option.milliseconds().required(),
   /** Receives the rows of each statement after a beat. It must not throw. */
-  readonly onRows: (rows: readonly (readonly Row[])[]) => void
+  onRows: option.any<(rows: readonly (readonly Row[])[]) => void>().required(),
   /** Receives the error of a failed beat, which is repeated after a second. */
-  readonly onError: (error: Error) => void
-}
+  onError: option.any<(error: Error) => void>().required(),
+})
+
+export interface HeartbeatOptions extends OptionsOf<typeof heartbeatOptions> {}
 
 /** Repeats statements on a thread, or on the main thread if no other process uses the database. */
 export function startHeartbeat(
@@ -131,7 +143,7 @@ export function startHeartbeat(
   boundStatements: readonly BoundSql[],
   options: HeartbeatOptions,
 ): Heartbeat {
-  checkCallOptions('heartbeat', options, new Set(['every', 'onRows', 'onError']))
+  heartbeatOptions.check('heartbeat', options)
   const { every, onRows, onError } = options
   const statements = boundStatements.map(({ statement: prepared, values = {} }) => ({
     statement: prepared.statement,

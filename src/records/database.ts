@@ -3,7 +3,8 @@ import { markDeclared } from '../errors/copies.js'
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/class.js'
 import { TableSizes } from './budget/table-sizes.js'
@@ -34,11 +35,7 @@ import { createContext, type RecordsContext, type Source } from './statements/so
 import { PipelinedWrites } from './statements/pipelined-writes.js'
 import { sourceOf, WritingSource } from './statements/request-sources.js'
 import { ReadHandlers } from './statements/read-handlers.js'
-import {
-  checkDatabaseOptions,
-  type DatabaseOptions,
-  type DatabaseParts,
-} from './database-options.js'
+import { databaseOptions, type DatabaseOptions, type DatabaseParts } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
 import { createOwnTable, emptyTables } from './own-tables.js'
 import {
@@ -66,7 +63,10 @@ import type { TransactionOptions } from './statements/transaction-options.js'
 import { Transactions } from './statements/transactions.js'
 import { throwUnavailable, toUnavailable } from './statements/client-errors.js'
 
-const changeOptions: ReadonlySet<string> = new Set(['everywhere'])
+const onChangeOptions = declareOptions({
+  /** Also changes of other processes, on PostgreSQL. Default false. */
+  everywhere: option.any<boolean>(),
+})
 
 /**
  * Opens a database outside an application. Inside one, inject `Database` into a constructor.
@@ -87,7 +87,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const { url = defaultUrl, direct, records = [], log = new LentLog(), now = Date.now } = options
   const { statementTimeout, replicas, replicaLag, searchLimit } = options
   const problems = new Problems()
-  checkDatabaseOptions(options, problems)
+  problems.addAll(databaseOptions.findProblems(options, 'connect'))
   const tables = readTables(records, problems)
   problems.throwIfAny()
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
@@ -390,7 +390,7 @@ export class Database implements Source {
     options: { everywhere: true },
   ): Promise<() => void>
   onChange(listener: (change: never) => void, options?: { everywhere: true }): unknown {
-    checkCallOptions('onChange', options, changeOptions)
+    onChangeOptions.check('onChange', options)
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
     const all = listener as (change: Change | MissedChanges) => void

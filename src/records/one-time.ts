@@ -11,21 +11,28 @@ import { Clock, readSeconds } from '../core/time.js'
 import { attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class.js'
 import { DeclarationError } from '../errors/declaration-error.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 import { createSweep } from './expiring-table.js'
 import { throwUnavailable } from './statements/client-errors.js'
 
-export interface OneTimeOptions {
-  /** The lifetime of a token: `'7d'`, or seconds. It is measured by the database's clock. */
-  readonly for: string | number
-}
+const example = "For example: oneTime('invitation', { for: '7d' })."
 
-export interface OneTimeMakeOptions {
+const oneTimeOptions = declareOptions({
+  /** The lifetime of a token: `'7d'`, or seconds. It is measured by the database's clock. */
+  for: option.seconds(`Give at least one second. ${example}`).required(),
+})
+
+export interface OneTimeOptions extends OptionsOf<typeof oneTimeOptions> {}
+
+const makeOptions = declareOptions({
   /** The subject of the token. A new token invalidates an earlier one with the same key. */
-  readonly key?: string
-}
+  key: option.any<string>(),
+})
+
+export interface OneTimeMakeOptions extends OptionsOf<typeof makeOptions> {}
 
 /** Makes tokens for a value, and returns the value once. */
 export interface OneTime<T> {
@@ -92,7 +99,7 @@ class OneTimeTokens<T> implements OneTime<T> {
   }
 
   async make(value: T, options: OneTimeMakeOptions = {}): Promise<string> {
-    checkCallOptions('make', options, new Set(['key']))
+    makeOptions.check('make', options)
     const text = JSON.stringify(value) as string | undefined
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     const now = this.database.now(this.clock)
@@ -128,20 +135,15 @@ class OneTimeTokens<T> implements OneTime<T> {
   }
 }
 
-const example = "For example: oneTime('invitation', { for: '7d' })."
-
 /**
  * @param name the purpose of the tokens, so that an invitation cannot be used as a password reset
  * @returns a provider: list it in `@Module({ providers })`
  */
 export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvider<T> {
-  checkCallOptions('oneTime', options, new Set(['for']))
+  oneTimeOptions.check('oneTime', options)
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`oneTime: the tokens need a name. ${example}`)
-  const seconds = readSeconds(options.for)
-  if (seconds === undefined)
-    throw new TypeError(`oneTime: "for" must be at least one second. ${example}`)
-  const lifetime = seconds * 1000
+  const lifetime = oneTimeOptions.read(options).for * 1000
   const instances = new Set<OneTime<T>>()
   const soleInstance = (): OneTime<T> => {
     const [first, second] = instances

@@ -1,5 +1,7 @@
 /** The decorators of routes: `@Controller('/items')` on a class, `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete` on its methods. */
 
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { ClassReference, Class, Declared } from '../metadata/class.js'
 import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
 import {
@@ -21,14 +23,16 @@ interface ControllerMetadata {
   readonly options: object
 }
 
-export interface ControllerOptions {
+export const controllerOptions = declareOptions({
   /** A record. The class also gets routes to list, aggregate, find, create, update and delete it. */
-  crud?: ClassReference
+  crud: option.any<ClassReference>(),
   /** The routes that `crud` adds. Default all. */
-  only?: readonly ('list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete')[]
+  only: option.any<readonly ('list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete')[]>(),
   /** The version of the API that its routes belong to: `'2'`. Default: all of them. */
-  version?: string
-}
+  version: option.text("Write letters, digits, dots and hyphens: '2'.", /^\w[\w.-]*$/).shown(),
+})
+
+export interface ControllerOptions extends OptionsOf<typeof controllerOptions> {}
 
 const controllerMetadata = createClassMetadata<ControllerMetadata>('controller')
 
@@ -64,44 +68,49 @@ export function readController(owner: Class): ControllerMetadata | undefined {
   return controllerMetadata.read(owner)
 }
 
-export interface RouteOptions {
+/** What happens to keys of a body or query that its class does not declare. */
+export const unknownKeysOption = option.oneOf('refuse', 'drop').shown()
+
+export const routeOptions = declareOptions({
   /** The class of the body, which is checked before the handler runs; `Object` accepts any value. Default: the emitted type of the argument `body`. */
-  body?: Declared
+  body: option.any<Declared>(),
   /** The class of the query. Default: the emitted type of the argument `query`. */
-  query?: ClassReference
+  query: option.any<ClassReference>(),
   /**
    * The class of the response, of which only the declared fields are sent. By status: `{ 200: Item, 404: Problem }`. A
    * missing value gets 404.
    */
-  returns?: Declared | Readonly<Record<number, Declared>>
+  returns: option.any<Declared | Readonly<Record<number, Declared>>>(),
   /** The status of a plain value. Default 200. */
-  status?: number
+  status: option.any<number>(),
   /** The maximum size of the body, in bytes or as `'20mb'`. Also raises the limit of files. Default: the application's. */
-  limit?: number | string
+  limit: option.any<number | string>(),
   /** Milliseconds for the handler before 503. Default: the application's. */
-  timeout?: number
+  timeout: option.any<number>(),
   /** JSON responses to GET have an ETag, and a client that already has it gets 304. Default false; true for `crud`. */
-  etag?: boolean
+  etag: option.flag(),
   /** The names of the handler's arguments in order, for minified code. */
-  args?: readonly string[]
+  args: option.any<readonly string[]>(),
   /**
    * Runs the handler in a transaction of the database. An error rolls everything back. After a conflict with another
    * transaction the handler runs again, within its time limit. `true` means `'serializable'`: the result is as if the
    * transactions ran one after the other. Name another isolation level instead to use it. Default false.
    */
-  transaction?: boolean | Isolation
+  transaction: option.any<boolean | Isolation>(),
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
-  unknownKeys?: 'refuse' | 'drop'
+  unknownKeys: unknownKeysOption,
   /**
    * Clients cannot reach the route, and documents omit it. Only modules call it, through `Routes`. Default false.
    */
-  internal?: boolean
+  internal: option.flag(),
   /**
    * Runs only the rules of class-validator in these groups, for body and query. Default: all rules, like its
    * `validate()`.
    */
-  groups?: readonly string[]
-}
+  groups: option.any<readonly string[]>(),
+})
+
+export interface RouteOptions extends OptionsOf<typeof routeOptions> {}
 
 export interface RouteDeclaration {
   readonly method: RouteMethod

@@ -5,13 +5,13 @@ import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { checkOptionNames } from '../errors/unknown-options.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
 import {
-  type ControllerOptions,
+  controllerOptions,
   readController,
   readRouteDeclarations,
   type RouteDeclaration,
+  routeOptions,
   type RouteOptions,
 } from './decorators.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
@@ -123,8 +123,10 @@ export function collectRoutes(
     })
     return []
   }
-  checkOptionNames(`@Controller of ${controller.name}`, metadata.options, controllerNames, problems)
-  const version = readVersion(metadata.version, controller, problems)
+  problems.addAll(
+    controllerOptions.findProblems(metadata.options, `@Controller of ${controller.name}`),
+  )
+  const { version } = controllerOptions.read(metadata.options)
   const hasPath = checkBase(metadata.path, controller, problems)
   const routes: Route[] = []
   for (const [member, declarations] of readRouteDeclarations(controller)) {
@@ -141,23 +143,6 @@ export function collectRoutes(
 /** Checks the path of a controller once, instead of with each of its routes. @returns false if it has problems */
 function checkBase(path: string, { name }: Class, problems: Problems): boolean {
   return path === '' || parsePattern(path, problems.at(`@Controller of ${name}`)) !== undefined
-}
-
-const controllerNames: Readonly<Record<keyof ControllerOptions, true>> = {
-  crud: true,
-  only: true,
-  version: true,
-}
-
-function readVersion(version: unknown, { name }: Class, problems: Problems): string | undefined {
-  if (version === undefined) return undefined
-  if (typeof version === 'string' && /^\w[\w.-]*$/.test(version)) return version
-  problems.add({
-    code: 'INVALID_OPTION',
-    message: `@Controller of ${name}: version is ${JSON.stringify(version)}.`,
-    remedy: "Write letters, digits, dots and hyphens: '2'.",
-  })
-  return undefined
 }
 
 /** Removes routes that only modules call: `internal`. */
@@ -187,7 +172,7 @@ function toRoute(input: DeclaredHandler, problems: Problems): Route | undefined 
   const versioned = isInPath ? joinPaths(`/v${version}`, text) : text
   const path = context.basePath === '' ? versioned : joinPaths(context.basePath, versioned)
   const pattern = parsePattern(relative ? declaration.path : path, problems.at(where))
-  checkOptionNames(where, declaration.options, optionNames, problems)
+  problems.addAll(routeOptions.findProblems(declaration.options, where))
   checkTransaction(declaration.options.transaction, problems.at(where))
   // Arguments may be named after parameters of the controller's path.
   if (input.base === undefined) return undefined
@@ -204,21 +189,6 @@ function toRoute(input: DeclaredHandler, problems: Problems): Route | undefined 
     argumentNames,
     options: Object.freeze(declaration.options),
   })
-}
-
-const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
-  args: true,
-  body: true,
-  limit: true,
-  query: true,
-  returns: true,
-  status: true,
-  timeout: true,
-  transaction: true,
-  unknownKeys: true,
-  etag: true,
-  groups: true,
-  internal: true,
 }
 
 function checkTransaction(transaction: unknown, problems: Problems): void {

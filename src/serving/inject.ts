@@ -8,29 +8,34 @@ import {
   type CollectedResponse,
   type ResponseHead,
 } from '../http/in-memory/fake-response.js'
-import { checkCallOptions } from '../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../options/declare-options.js'
+import { option } from '../options/option.js'
 import type { Dispatcher } from './dispatcher.js'
 
-/** A request. Set at most one of `json`, `form`, `multipart`, `text` and `body`. */
-export interface InjectRequest {
+const requestOptions = declareOptions({
   /** In upper or lower case. Default: `GET`, or `POST` with a body. */
-  method?: string
+  method: option.any<string>(),
   /** Path and query, e.g. `/items?limit=5`. */
-  url: string
-  headers?: Readonly<Record<string, string>>
+  url: option
+    .of<string>((value) => typeof value === 'string', "Write the path: '/items'.")
+    .required(),
+  headers: option.any<Readonly<Record<string, string>>>(),
   /** Sent as `Authorization: Bearer …`. */
-  token?: string
+  token: option.any<string>(),
   /** Sent as `application/json`. */
-  json?: unknown
+  json: option.any<unknown>(),
   /** Sent as `application/x-www-form-urlencoded`; a list repeats its key. */
-  form?: Readonly<Record<string, string | number | boolean | readonly string[]>>
+  form: option.any<Readonly<Record<string, string | number | boolean | readonly string[]>>>(),
   /** Sent as `multipart/form-data`: a form, or its fields; bytes and blobs are sent as files. */
-  multipart?: FormData | Readonly<Record<string, string | Blob | Uint8Array>>
+  multipart: option.any<FormData | Readonly<Record<string, string | Blob | Uint8Array>>>(),
   /** Sent as `text/plain`. */
-  text?: string
+  text: option.any<string>(),
   /** Sent unchanged, with the `content-type` of the headers. */
-  body?: string | Uint8Array
-}
+  body: option.any<string | Uint8Array>(),
+})
+
+/** A request. Set at most one of `json`, `form`, `multipart`, `text` and `body`. */
+export interface InjectRequest extends OptionsOf<typeof requestOptions> {}
 
 export interface InjectResponse {
   readonly status: number
@@ -44,24 +49,12 @@ export interface InjectResponse {
   json(): unknown
 }
 
-const requestNames: ReadonlySet<string> = new Set([
-  'method',
-  'url',
-  'headers',
-  'token',
-  'json',
-  'form',
-  'multipart',
-  'text',
-  'body',
-])
-
 /** @returns the complete response; rejects if the connection was cut off */
 export async function injectRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: InjectRequest,
 ): Promise<InjectResponse> {
-  checkCallOptions('inject', request, requestNames)
+  requestOptions.check('inject', request)
   checkTimers()
   const content = await encodeBody(request)
   const headers = new Map<string, string>([['host', 'localhost']])

@@ -354,7 +354,6 @@ const index: Places<typeof filigree> = {
   requestValue: [],
   skip: [],
   toGlobalId: [],
-  findUnknownOptions: [],
   declareOptions: [],
   option: [],
   providerMethod: [],

@@ -214,7 +214,7 @@ describe('limits', () => {
   })
 
   it('are the same while documents are cached and after they were dropped', async () => {
-    const graphql = new GraphQL({ keep: 50_000 })
+    const graphql = new GraphQL({ cacheBytes: 50_000 })
     graphql.schema.addQuery('echo', {
       type: 'String',
       args: { text: 'String' },

@@ -205,7 +205,7 @@ type Mutation {
 
   it.each([
     [{ limits: { dept: 3 } }, 'UNKNOWN_OPTION', 'Did you mean "depth"?'],
-    [{ limits: { depth: 0 } }, 'INVALID_OPTION', 'GraphQL limits.depth is 0.'],
+    [{ limits: { depth: 0 } }, 'INVALID_OPTION', 'GraphQL limits: depth is 0.'],
     [{ ids: true }, 'UNKNOWN_OPTION', 'unknown option "ids"'],
   ])('refuses the options %j', async (options, code, message) => {
     const graphql = new GraphQL(options as never)

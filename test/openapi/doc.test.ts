@@ -162,17 +162,17 @@ describe('problems of the documentation', () => {
     [
       'a summary that is not text',
       { summary: 1 },
-      'DOC_DECLARATION @Doc of DocumentedController.show: summary is not a text.',
+      'INVALID_OPTION @Doc of DocumentedController.show: summary cannot be 1.',
     ],
     [
       'tags that are not a list',
       { tags: 'x' },
-      'DOC_DECLARATION @Doc of DocumentedController.show: tags is not a list of texts.',
+      'INVALID_OPTION @Doc of DocumentedController.show: tags cannot be used.',
     ],
     [
       'secure that is not a boolean',
       { secure: 'yes' },
-      'DOC_DECLARATION @Doc of DocumentedController.show: secure is not true or false.',
+      'INVALID_OPTION @Doc of DocumentedController.show: secure cannot be used.',
     ],
     [
       'a sample in a circle',
@@ -217,7 +217,7 @@ describe('problems of the documentation', () => {
     [
       'files that are none',
       { files: [1] },
-      'DOC_DECLARATION @Doc of DocumentedController.show: files is not a list of names, or descriptions by name.',
+      'INVALID_OPTION @Doc of DocumentedController.show: files cannot be used.',
     ],
   ])('refuse %s', async (_, options, message) => {
     expect(await problemsOf([withDoc(options)])).toEqual([message])

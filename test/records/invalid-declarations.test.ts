@@ -21,15 +21,15 @@ const refusal = async (options: object, fields: Fields = {}): Promise<string> =>
 
 describe('@Record', () => {
   it.each([
-    [{ version: 'yes' }, 'version is not true or false'],
-    [{ timestamps: 'x' }, 'timestamps is not true or false'],
-    [{ softDelete: 1 }, 'softDelete is not true or false'],
-    [{ rows: { owner: '7' } }, 'rows is not a function: (user) => …'],
-    [{ writes: true }, 'writes is not false, a role, a list of roles, or rules for operations'],
-    [{ writes: 5 }, 'writes is not false, a role, a list of roles, or rules for operations'],
-    [{ was: 5 }, 'was is not a name'],
-    [{ plural: '' }, 'plural is not a name'],
-    [{ indexes: {} }, "indexes is not a list: [{ fields: ['name'] }]"],
+    [{ version: 'yes' }, 'version cannot be used.  Write true or false.'],
+    [{ timestamps: 'x' }, 'timestamps cannot be used.  Write true or false.'],
+    [{ softDelete: 1 }, 'softDelete cannot be 1.  Write true or false.'],
+    [{ rows: { owner: '7' } }, 'rows cannot be used.  Write a function: (user) => …'],
+    [{ writes: true }, 'writes cannot be true.  Write false, a role, a list of roles, or rules'],
+    [{ writes: 5 }, 'writes cannot be 5.  Write false, a role, a list of roles, or rules'],
+    [{ was: 5 }, 'was is 5.  Write a name.'],
+    [{ plural: '' }, 'plural is "".  Write a name.'],
+    [{ indexes: {} }, "indexes cannot be used.  Write a list: [{ fields: ['name'] }]."],
     [{ indexes: [{}] }, 'an index has no list of fields'],
     [{ indexes: [{ fields: 'name' }] }, 'an index has no list of fields'],
     [{ indexes: [{ field: ['name'] }] }, 'unknown option "field".  Did you mean "fields"?'],
@@ -47,17 +47,17 @@ describe('@Record', () => {
   it.each([[[]], [''], [['']], [true as never]])(
     'names the place of writes: %j',
     async (writes) => {
-      const place = 'is not false, a role or a list of roles. Name at least one role'
+      const remedy = 'Name at least one role'
       const text = async (options: object, fields?: Fields) =>
         (await refusal(options, fields)).replaceAll(/\s+/g, ' ')
       for (const operation of ['create', 'update', 'delete'])
         expect(await text({ writes: { [operation]: writes } })).toContain(
-          `Thing: writes.${operation} ${place}`,
+          `@Record of Thing, writes: ${operation} cannot be`,
         )
       expect(await text({}, { status: ['string', { writes }] })).toContain(
-        `Thing.status: writes ${place}`,
+        `Thing.status: writes is not false, a role or a list of roles. ${remedy}`,
       )
-      expect(await text({ writes })).toContain('@Record of Thing: writes is not false')
+      expect(await text({ writes })).toContain('@Record of Thing: writes cannot be')
     },
   )
 
@@ -164,7 +164,7 @@ describe('connect and repositories', () => {
     await expect(open('sqlite::memory:', { recordz: [] })).rejects.toThrow(
       'connect: unknown option "recordz".  Did you mean "records"?',
     )
-    await expect(open({ engine: 5 })).rejects.toThrow('connect: engine has no method open.')
+    await expect(open({ engine: 5 })).rejects.toThrow('connect: engine cannot be 5.')
   })
 
   it('name the method that takes a list', async () => {
@@ -180,7 +180,7 @@ describe('connect and repositories', () => {
     )
     await expect(things.deleteMany('1' as never)).rejects.toThrow('deleteMany takes a list of keys')
     await expect(async () => things.list({ wher: {} } as never)).rejects.toThrow(
-      /Options: where, .*withDeleted\.$/,
+      /Options: where, .*withDeleted, with\.$/,
     )
     await database.close()
   })

@@ -275,7 +275,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
         () => tickets.count({}, { withDeleted: flag }),
         () => tickets.find(1, { lock: flag }),
       ])
-        await expect(call()).rejects.toThrow('must be true or false')
+        await expect(call()).rejects.toThrow('Write true or false.')
     }
     await expect(tickets.list({ limit: NaN })).rejects.toThrow('limit must be an integer')
     await expect(tickets.list({ offset: NaN })).rejects.toThrow('offset must be an integer')

@@ -24,7 +24,8 @@ import type {
 } from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { EngineError } from '../contract/engine-error.js'
@@ -85,21 +86,21 @@ function startTimeOf(pid: number): string {
   }
 }
 
-export interface PgliteOptions {
+const pgliteOptions = declareOptions({
   /** The folder of the database. Missing folders are created. Default: in memory, lost when the process ends. */
-  readonly folder?: string
+  folder: option.any<string>(),
   /** Milliseconds to wait for another transaction. Default 5,000. */
-  readonly busyTimeout?: number
-}
+  busyTimeout: option.any<number>(),
+})
 
-const optionNames: ReadonlySet<string> = new Set<keyof PgliteOptions>(['folder', 'busyTimeout'])
+export interface PgliteOptions extends OptionsOf<typeof pgliteOptions> {}
 
 /**
  * PostgreSQL in this process, by the package `@electric-sql/pglite`: `connect({ engine: pglite() })`,
  * `bootstrap(AppModule, { database: pglite() })`.
  */
 export function pglite(options: PgliteOptions = {}): EngineSource {
-  checkCallOptions('pglite', options, optionNames)
+  pgliteOptions.check('pglite', options)
   const { folder, busyTimeout = 5000 } = options
   return {
     open: async () => {

@@ -3,6 +3,8 @@
  * base64, by which a client can read any record with the query `node`), and the decorator `@Resolve`. Source: GraphQL Server
  * Specification of Relay, Object Identification; decisions, GraphQL.
  */
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/class.js'
@@ -125,18 +127,20 @@ export function hasInput({ fields, relations, writes }: RecordModel): boolean {
   return [...relations.values()].some(({ idsName }) => idsName !== undefined)
 }
 
-export interface ResolveOptions {
+export const resolveOptions = declareOptions({
   /**
    * The fields that the method reads. Callers need the right to read each of them. Default: all, so the rules of all
    * fields with `@Secured` apply.
    */
-  needs?: readonly string[]
+  needs: option.any<readonly string[]>(),
   /** Callers may read the result without the right to read the fields that it is computed from. Default false. */
-  open?: boolean
+  open: option.flag(),
   /** Arguments by name: a type (`'Int!'`), or a type with a default. Default: none. */
-  args?: Readonly<Record<string, string | ArgumentDeclaration>>
-  description?: string
-}
+  args: option.any<Readonly<Record<string, string | ArgumentDeclaration>>>(),
+  description: option.any<string>(),
+})
+
+export interface ResolveOptions extends OptionsOf<typeof resolveOptions> {}
 
 export interface ResolveMetadata {
   readonly type: string

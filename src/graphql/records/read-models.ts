@@ -9,13 +9,13 @@ import {
   type RecordModel,
   type RelationModel,
   readResolveMetadata,
+  resolveOptions,
   type ResolveMetadata,
   globalIds,
   keyColumns,
   plainIds,
 } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
-import { checkOptionNames } from '../../errors/unknown-options.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
 import { isOrdered } from '../../sql/operators.js'
@@ -26,7 +26,7 @@ import { rulesOfRelation } from '../../records/policy/client-view.js'
 import { methodRules, reportFieldsRead } from '../../records/rights/method-access.js'
 import { isLinkable, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
-import { argumentNames } from '../declarations.js'
+import { argumentOptions } from '../declarations.js'
 
 /** Creates GraphQL enums from fields with `oneOf` and `enum`. */
 class EnumReader {
@@ -278,11 +278,12 @@ class ModelReader {
   }
 
   #checkOptions(where: string, { options }: ResolveMetadata): void {
-    const names = { needs: true, open: true, args: true, description: true } as const
-    checkOptionNames(`@Resolve of ${where}`, options, names, this.#problems)
+    this.#problems.addAll(resolveOptions.findProblems(options, `@Resolve of ${where}`))
     for (const [name, declared] of Object.entries(options.args ?? {}))
       if (typeof declared === 'object')
-        checkOptionNames(`@Resolve of ${where}, ${name}`, declared, argumentNames, this.#problems)
+        this.#problems.addAll(
+          argumentOptions.findProblems(declared, `@Resolve of ${where}, ${name}`),
+        )
   }
 
   #checkName(name: string, where: string): void {

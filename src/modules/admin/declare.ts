@@ -1,6 +1,9 @@
 /** The decorators of records on the admin page: `@Admin` and `@AdminAction`. */
 import {
   createMetadata,
+  declareOptions,
+  option,
+  type OptionsOf,
   type AnyDecorator,
   type Claims,
   type Repository,
@@ -8,29 +11,36 @@ import {
 } from '../../index.js'
 import { recordHistory } from './change-history.js'
 
-export interface AdminRecordOptions {
+export const adminRecordOptions = declareOptions({
   /** The field whose value names a row in links, pickers and messages. Default: `title`, `name`, `subject` or `label`, or else the key. */
-  title?: string
+  title: option.any<string>(),
   /** The columns of the list: fields and relations to one record, in order. Default: the first six fields. */
-  list?: readonly string[]
+  list: option.of<readonly string[]>(
+    (value) => Array.isArray(value) && value.length > 0,
+    "Write a list of fields: ['subject'].",
+  ),
   /** The heading of the menu section that lists the record. */
-  group?: string
+  group: option.text(),
   /** A text above the list and the form. */
-  help?: string
+  help: option.text(),
   /** Records who changed what, in `AdminEntry`, for all writes. Default false. */
-  history?: boolean
-}
+  history: option.flag(),
+})
 
-export interface AdminActionOptions {
+export interface AdminRecordOptions extends OptionsOf<typeof adminRecordOptions> {}
+
+export const adminActionOptions = declareOptions({
   /** The text of the button. */
-  label: string
+  label: option.text("Write label: 'Close'.").required(),
   /** Whether the action can run for several selected rows. Default false. */
-  bulk?: boolean
+  bulk: option.flag(),
   /** The class that describes the form of the action. */
-  body?: Class
+  body: option.of<Class>(isClass, 'Write a class with @Field.'),
   /** Whether the action destroys something. Its button is red, and it asks before it runs. Default false. */
-  danger?: boolean
-}
+  danger: option.flag(),
+})
+
+export interface AdminActionOptions extends OptionsOf<typeof adminActionOptions> {}
 
 /** The argument of a method with `@AdminAction`. `this` is the row. Changes of the row are stored. */
 // Users write `ActionContext` or `ActionContext<Reason>`.
@@ -87,4 +97,8 @@ export function readAdmin(type: Class): Readonly<AdminRecordOptions> {
 /** Whether the second argument is the context of a standard class decorator. */
 function isClassContext(context: unknown): boolean {
   return (context as { kind?: unknown } | null)?.kind === 'class'
+}
+
+export function isClass(value: unknown): value is Class {
+  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 }

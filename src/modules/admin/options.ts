@@ -2,7 +2,6 @@
 import {
   declareOptions,
   describeRecord,
-  findUnknownOptions,
   option,
   type OptionsOf,
   type Problem,
@@ -10,7 +9,13 @@ import {
   type Class,
   type ClassReference,
 } from '../../index.js'
-import { AdminAction, readAdmin } from './declare.js'
+import {
+  AdminAction,
+  adminActionOptions,
+  adminRecordOptions,
+  isClass,
+  readAdmin,
+} from './declare.js'
 import { parseColour } from './theme.js'
 
 const loginRemedy = "Write the application's sign-in: { path: '/login' }."
@@ -64,9 +69,6 @@ export const adminOptions = declareOptions({
 
 export interface AdminOptions extends OptionsOf<typeof adminOptions> {}
 
-const recordNames = ['title', 'list', 'group', 'help', 'history']
-const actionNames = ['label', 'bulk', 'body', 'danger']
-
 function isRoles(value: unknown): boolean {
   const roles: readonly unknown[] = Array.isArray(value) ? value : [value]
   return roles.length > 0 && roles.every((role) => typeof role === 'string' && role !== '')
@@ -90,10 +92,6 @@ function callThunk(reference: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-function isClass(value: unknown): value is Class {
-  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 }
 
 /** The record of the people who sign in. */
@@ -172,35 +170,27 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
 function findAdminProblems({ type, fields, relations }: RecordDescription): Problem[] {
   const options = readAdmin(type)
   const where = `@Admin of ${type.name}`
-  const problems: Problem[] = findUnknownOptions(options, recordNames, where)
-  const { title, list, group, help, history } = options as Readonly<Record<string, unknown>>
+  const problems: Problem[] = adminRecordOptions.findProblems(options, where)
+  const { title, list = [] } = adminRecordOptions.read(options)
   const fieldNames = fields.map(({ name }) => name)
   const columnNames = [...fieldNames, ...relations.filter(isToOne).map(({ name }) => name)]
-  if (title !== undefined && !fieldNames.includes(title as string))
+  if (title !== undefined && !fieldNames.includes(title))
     problems.push(
       invalid(
         `${where}: title names ${JSON.stringify(title)}.`,
         `Fields: ${fieldNames.join(', ')}.`,
       ),
     )
-  const columns: readonly unknown[] = Array.isArray(list) ? list : []
-  if (list !== undefined && (!Array.isArray(list) || list.length === 0))
-    problems.push(invalid(`${where}: list is not a list of fields.`, "Write list: ['subject']."))
-  for (const name of columns)
-    if (!columnNames.includes(name as string))
+  for (const name of list)
+    if (!columnNames.includes(name))
       problems.push(
         invalid(
           `${where}: list names ${JSON.stringify(name)}.`,
           `Fields and relations to one: ${columnNames.join(', ')}.`,
         ),
       )
-  if (new Set(columns).size < columns.length)
+  if (new Set(list).size < list.length)
     problems.push(invalid(`${where}: list names a field twice.`, 'Write it once.'))
-  for (const [option, value] of Object.entries({ group, help }))
-    if (value !== undefined && (typeof value !== 'string' || value === ''))
-      problems.push(invalid(`${where}: ${option} is not a text.`, 'Write a text, or leave it out.'))
-  if (history !== undefined && typeof history !== 'boolean')
-    problems.push(invalid(`${where}: history is neither true nor false.`, 'Write true or false.'))
   return problems
 }
 
@@ -208,24 +198,15 @@ function findActionProblems(type: Class): Problem[] {
   const labels = new Set<string>()
   return [...AdminAction.read(type)].flatMap(([method, [options]]) => {
     const where = `@AdminAction of ${type.name}.${method}`
-    const value = options as unknown
-    if (typeof value !== 'object' || value === null)
-      return [invalid(`${where} has no options.`, "Write @AdminAction({ label: 'Close' }).")]
-    const problems = findUnknownOptions(value, actionNames, where)
-    const { label, bulk, body, danger } = value as Readonly<Record<string, unknown>>
-    if (typeof label !== 'string' || label === '')
-      problems.push(invalid(`${where}: label is not a text.`, "Write label: 'Close'."))
-    else if (labels.has(label))
-      problems.push(invalid(`${where}: another action is called "${label}".`, 'Rename one.'))
-    else labels.add(label)
-    for (const [option, flag] of Object.entries({ bulk, danger }))
-      if (flag !== undefined && typeof flag !== 'boolean')
-        problems.push(
-          invalid(`${where}: ${option} is neither true nor false.`, 'Write true or false.'),
-        )
-    if (body !== undefined && !isClass(body))
-      problems.push(invalid(`${where}: body is not a class.`, 'Write a class with @Field.'))
-    return problems
+    const { label } = adminActionOptions.read(options)
+    const isRepeated = labels.has(label)
+    labels.add(label)
+    return [
+      ...adminActionOptions.findProblems(options, where),
+      ...(isRepeated
+        ? [invalid(`${where}: another action is called "${label}".`, 'Rename one.')]
+        : []),
+    ]
   })
 }
 

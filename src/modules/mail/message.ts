@@ -1,5 +1,5 @@
 /** A mail, as it is passed to `send` and as it is stored until it is sent; checks its addresses, headers and attachments. */
-import { Field, findUnknownOptions } from '../../index.js'
+import { declareOptions, Field, option, type OptionsOf } from '../../index.js'
 
 /** Parsed, so that the transport does not parse the address again. */
 export interface ParsedAddress {
@@ -23,28 +23,38 @@ export function readAddress(text: unknown): ParsedAddress | undefined {
 /** An address: `ann@example.com`, `Ann <ann@example.com>`. */
 export type Address = string
 
-export interface Mail {
-  readonly to: Address | readonly Address[]
-  readonly subject: string
+const messageOptions = declareOptions({
+  to: option.any<Address | readonly Address[]>(),
+  subject: option.any<string>(),
   /** `text` or `html` is required; both are allowed. */
-  readonly text?: string
-  readonly html?: string
+  text: option.any<string>(),
+  html: option.any<string>(),
   /** Default: the `from` of `mail()`. */
-  readonly from?: Address
-  readonly cc?: Address | readonly Address[]
-  readonly bcc?: Address | readonly Address[]
-  readonly replyTo?: Address
-  readonly headers?: Readonly<Record<string, string>>
+  from: option.any<Address>(),
+  cc: option.any<Address | readonly Address[]>(),
+  bcc: option.any<Address | readonly Address[]>(),
+  replyTo: option.any<Address>(),
+  headers: option.any<Readonly<Record<string, string>>>(),
   /** Stored with the mail, which may have at most 256 KiB. */
-  readonly attachments?: readonly Attachment[]
+  attachments: option.any<readonly Attachment[]>(),
+})
+
+export interface Mail extends OptionsOf<typeof messageOptions> {
+  to: Address | readonly Address[]
+  subject: string
 }
 
-export interface Attachment {
-  readonly filename: string
+const attachmentOptions = declareOptions({
+  filename: option.any<string>(),
   /** Text, or bytes. */
-  readonly content: string | Uint8Array
+  content: option.any<string | Uint8Array>(),
   /** Default: by the file name. */
-  readonly contentType?: string
+  contentType: option.any<string>(),
+})
+
+export interface Attachment extends OptionsOf<typeof attachmentOptions> {
+  filename: string
+  content: string | Uint8Array
 }
 
 /** A stored attachment. Bytes are Base64 text. */
@@ -83,18 +93,12 @@ export class StoredMail {
   @Field('json', { optional: true }) attachments?: StoredAttachment[]
 }
 
-const mailNames: readonly (keyof Mail)[] = [
-  ...(['to', 'subject', 'text', 'html', 'from', 'cc', 'bcc', 'replyTo'] as const),
-  ...(['headers', 'attachments'] as const),
-]
-const attachmentNames: readonly (keyof Attachment)[] = ['filename', 'content', 'contentType']
-
 /** The properties of `StoredMail` as a plain object. */
 type StoredMailContent = { readonly [Name in keyof StoredMail]: StoredMail[Name] }
 
 /** @throws {TypeError} naming the part that is missing, malformed or too large */
 export function toStoredMail(mail: Mail, from: string | undefined): StoredMailContent {
-  checkNames('mailer.send', mail, mailNames)
+  messageOptions.check('mailer.send', mail)
   const { to, cc = [], bcc = [], text, html, attachments, headers, subject, replyTo } = mail
   const sender = mail.from ?? from
   if (sender === undefined)
@@ -126,11 +130,6 @@ export function toStoredMail(mail: Mail, from: string | undefined): StoredMailCo
 
 function invalidMail(problem: string): TypeError {
   return new TypeError(`mailer.send: ${problem}.`)
-}
-
-function checkNames(where: string, value: object, names: readonly string[]): void {
-  for (const { message, remedy } of findUnknownOptions(value, names, where))
-    throw new TypeError(`${message} ${remedy}`)
 }
 
 function listOf(where: string, value: Address | readonly Address[]): string[] {
@@ -171,7 +170,7 @@ function storeAttachments(attachments: readonly Attachment[]): StoredAttachment[
 
 /** Copies these properties only: a transport would read a `path` from the disk and an `href` from the network. */
 function storeAttachment(attachment: Attachment): StoredAttachment {
-  checkNames('mailer.send: attachments', attachment, attachmentNames)
+  attachmentOptions.check('mailer.send: attachments', attachment)
   const { filename, content, contentType } = attachment
   if (typeof filename !== 'string' || !/^[^\p{Cc}/\\]{1,255}$/u.test(filename))
     throw invalidMail('attachments: filename is not a valid file name')

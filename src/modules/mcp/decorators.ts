@@ -2,28 +2,32 @@
 import {
   createDecorator,
   Get,
-  findUnknownOptions,
+  declareOptions,
+  option,
+  type OptionsOf,
   type AnyDecorator,
   type Class,
   type RouteInfo,
 } from '../../index.js'
 
-export interface ToolOptions {
+const toolOptions = declareOptions({
   /** The name of the tool: letters, digits, `_`, `-` and `.`. Default: the operation id of the route. */
-  name?: string
+  name: option.any<string>(),
   /** Shown to people. Default: the summary of `@Doc`. */
-  title?: string
+  title: option.any<string>(),
   /** For the model: what it does, and when to use it. Default: the description of `@Doc`. */
-  description?: string
+  description: option.any<string>(),
   /** On records: agents may use mutations too. Default false. */
-  writes?: boolean
-}
+  writes: option.flag(),
+})
+
+export interface ToolOptions extends OptionsOf<typeof toolOptions> {}
 
 /** `false` removes a route from the tools of its controller. */
 const toolDecorator = createDecorator(
   'Tool',
   (...[options = {}]: [options?: ToolOptions | false]) => ({
-    check: () => (options === false ? [] : findUnknownNames(options, toolNames)),
+    check: () => (options === false ? [] : toolOptions.findProblems(options)),
   }),
 )
 const classOptions = new WeakMap<object, ToolOptions | false>()
@@ -76,53 +80,45 @@ export type Completer = (
   knownArguments: Readonly<Record<string, unknown>>,
 ) => readonly string[] | Promise<readonly string[]>
 
-export interface ResourceOptions {
+const resourceOptions = declareOptions({
   /** Default: the method's name. */
-  name?: string
-  title?: string
-  description?: string
+  name: option.any<string>(),
+  title: option.any<string>(),
+  description: option.any<string>(),
   /** The media type. Default: the content type of the response. */
-  mime?: string
+  mime: option.any<string>(),
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
-  complete?: Completer | Readonly<Record<string, Completer>>
-}
+  complete: option.any<Completer | Readonly<Record<string, Completer>>>(),
+})
 
-export interface PromptOptions {
+export interface ResourceOptions extends OptionsOf<typeof resourceOptions> {}
+
+const promptOptions = declareOptions({
   /** Default: the method's name. */
-  name?: string
-  title?: string
-  description?: string
+  name: option.any<string>(),
+  title: option.any<string>(),
+  description: option.any<string>(),
   /** A class whose fields are the prompt's arguments. The handler gets it as `query`. Default none. */
-  arguments?: Class
+  arguments: option.any<Class>(),
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
-  complete?: Completer | Readonly<Record<string, Completer>>
-}
+  complete: option.any<Completer | Readonly<Record<string, Completer>>>(),
+})
+
+export interface PromptOptions extends OptionsOf<typeof promptOptions> {}
 
 const resourceDecorator = createDecorator(
   'Resource',
   (template: string, options: ResourceOptions) => ({
-    check: () => [...findTemplateProblems(template), ...findUnknownNames(options, resourceNames)],
+    check: () => [...findTemplateProblems(template), ...resourceOptions.findProblems(options)],
   }),
 )
 const promptDecorator = createDecorator('Prompt', (options: PromptOptions) => ({
-  check: () => findUnknownNames(options, promptNames),
+  check: () => promptOptions.findProblems(options),
 }))
-
-const textOptions = ['name', 'title', 'description'] as const
-const toolNames: readonly (keyof ToolOptions)[] = [...textOptions, 'writes']
-const resourceNames: readonly (keyof ResourceOptions)[] = [...textOptions, 'complete', 'mime']
-const promptNames: readonly (keyof PromptOptions)[] = [...textOptions, 'arguments', 'complete']
 
 interface OptionProblem {
   readonly message: string
   readonly remedy: string
-}
-
-function findUnknownNames(options: object, names: readonly string[]): OptionProblem[] {
-  return findUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
-    message: `has unknown options: ${message}`,
-    remedy,
-  }))
 }
 
 function findTemplateProblems(template: unknown): OptionProblem[] {

@@ -1,4 +1,6 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { TimeUnit } from '../../engines/contract/dialect.js'
 import type { ColumnName, ExactNumber, NumberName, OrderedName } from '../model/query-names.js'
 import type { Unmarked } from '../model/generated.js'
@@ -11,13 +13,30 @@ export type AggregateFunction = 'sum' | 'avg' | 'min' | 'max'
 
 export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', 'min', 'max']
 
+export const aggregateOptions = declareOptions({
+  where: option.any<unknown>(),
+  groupBy: option.any<unknown>(),
+  /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
+  count: option.any<boolean>(),
+  sum: option.any<unknown>(),
+  avg: option.any<unknown>(),
+  min: option.any<unknown>(),
+  max: option.any<unknown>(),
+  having: option.any<unknown>(),
+  orderBy: option.any<unknown>(),
+  /** The maximum number of groups. Default all. */
+  limit: option.any<number>(),
+  /** The view of the client. Default: the program's own, which sees everything. */
+  view: option.any<RowsView>().unlisted(),
+})
+
 /**
  * ```ts
  * { where: { active: true }, groupBy: ['categoryId'], count: true, sum: ['price'], orderBy: { sumPrice: 'desc' }, limit: 10 }
  * // [{ categoryId: 1, count: 12, sumPrice: '118.50' }]
  * ```
  */
-export interface AggregateOptions<T> {
+export interface AggregateOptions<T> extends OptionsOf<typeof aggregateOptions> {
   /** Filters the rows. Default: all rows that are not deleted. */
   where?: Where<T>
   /**
@@ -25,8 +44,6 @@ export interface AggregateOptions<T> {
    * and dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
    */
   groupBy?: readonly (ColumnName<T> | TimeGrouping<T>)[] | undefined
-  /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
-  count?: boolean | undefined
   /** Numeric fields, returned as `sumPrice`, exact for integers and decimals. Null if there are no values. */
   sum?: readonly NumberName<T>[] | undefined
   /** Numeric fields, returned as `avgPrice`. For a decimal it is rounded to the field's scale. */
@@ -42,10 +59,6 @@ export interface AggregateOptions<T> {
    * default all rows, are ordered by the grouping fields.
    */
   orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[]
-  /** The maximum number of groups. Default all. */
-  limit?: number | undefined
-  /** The view of the client. Default: the program's own, which sees everything. */
-  view?: RowsView | undefined
 }
 
 /** Groups a timestamp or date by its local time. */

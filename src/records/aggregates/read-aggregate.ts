@@ -9,11 +9,10 @@ import { readCount, type Slots } from '../filters/list-options.js'
 import { isOrdered, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, invalidTerm } from '../filters/order.js'
 import { checkNamed, skip, skipAt, undefinedAt } from '../model/skip.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits, type Dialect } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
-import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
+import { aggregateFunctions, aggregateOptions, type AggregateFunction } from './aggregate-types.js'
 import {
   countMeasure,
   functionMeasure,
@@ -58,16 +57,6 @@ export interface Aggregate {
   readonly orderError: Error | undefined
 }
 
-const optionNames: ReadonlySet<string> = new Set([
-  'where',
-  'groupBy',
-  'count',
-  ...aggregateFunctions,
-  'having',
-  'orderBy',
-  'limit',
-  'view',
-])
 const timeOptions = ['field', 'by', 'zone']
 /** The maximum number of groups, or of fields of one aggregate function. More get 400, so no more need to be read. */
 export const maxNames = 50
@@ -127,7 +116,7 @@ class AggregateReader implements Slots {
   }
 
   read(options: AggregateInput): Aggregate {
-    checkCallOptions('aggregate', options, optionNames)
+    aggregateOptions.check('aggregate', options)
     const groups = this.#groups(options.groupBy)
     const operation = aggregateFunctions.flatMap((each) =>
       this.#names(each, options[each]).map((name, index) =>

@@ -5,7 +5,8 @@
 import type { Log } from '../../core/log.js'
 import type { Class } from '../../metadata/class.js'
 import type { Table } from '../model/table.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'
 
@@ -61,16 +62,17 @@ export async function followAll(
   throw failed.reason
 }
 
-export interface ChangesOptions {
+const changesOptions = declareOptions({
   /** Ends the reading. */
-  signal?: AbortSignal
+  signal: option.any<AbortSignal>(),
   /** Changes of all processes, on PostgreSQL. Default: changes of this process. */
-  everywhere?: boolean
-}
+  everywhere: option.flag(),
+})
+
+export interface ChangesOptions extends OptionsOf<typeof changesOptions> {}
 
 type ReportedChange = Change | MissedChanges
 
-const optionNames: ReadonlySet<string> = new Set(['signal', 'everywhere'])
 /** The maximum number of unread changes. */
 const maxUnread = 1000
 
@@ -86,7 +88,7 @@ export function readChanges(
   options: ChangesOptions,
   readers: Set<() => void>,
 ): AsyncIterableIterator<ReportedChange> {
-  checkCallOptions('changes', options, optionNames)
+  changesOptions.check('changes', options)
   const { signal, everywhere = false } = options
   const unread = new UnreadChanges(table.type)
   const addChange = (change: ReportedChange): void => {

@@ -2,7 +2,12 @@
  * The options of a repository's `find`, `list` and `count`, and how `distinct` and `counts` are read. Source: public
  * API, Records; decisions, Records: queries.
  */
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import {
+  declareOptions,
+  type DeclaredOptions,
+  type OptionsOf,
+} from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { Column } from '../../engines/contract/table.js'
 import {
   invalid,
@@ -25,7 +30,9 @@ import { relationCountName } from '../../fields/shape.js'
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
 
-export interface FindOptions<T> {
+const findOptions = declareOptions({ with: option.any<unknown>() })
+
+export interface FindOptions<T> extends OptionsOf<typeof findOptions> {
   /**
    * Relations to load as well, by dotted path: `['category', 'reviews.author']`. One statement for each level. Default
    * none.
@@ -33,19 +40,48 @@ export interface FindOptions<T> {
   with?: readonly RelationPath<T>[]
 }
 
-/** Options for one row, found by its key. */
-export interface FindOneOptions<T> extends FindOptions<T> {
+const lockOptions = declareOptions({
   /**
    * Locks the row until the transaction ends: other transactions that change or lock it wait. Only inside a transaction.
    * Default false.
    */
-  lock?: boolean
-}
+  lock: option.flag(),
+})
 
-export interface ListOptions<T> extends FindOptions<T> {
-  where?: Where<T>
+/** Options for one row, found by its key. */
+export interface FindOneOptions<T> extends FindOptions<T>, OptionsOf<typeof lockOptions> {}
+
+const findOneOptions = declareOptions({ ...findOptions.all, ...lockOptions.all })
+
+const rowsOptions = declareOptions({
+  where: option.any<unknown>(),
   /** Rows whose texts, named by `@Record({ search })`, contain all these words; same as `{ search }` in `where`. */
-  search?: string | Skip
+  search: option.any<string | Skip>(),
+  distinct: option.any<unknown>(),
+  orderBy: option.any<unknown>(),
+  counts: option.any<unknown>(),
+  /** The maximum number of rows. Default all. */
+  limit: option.any<number>(),
+  /** The number of rows to skip. Default 0. */
+  offset: option.any<number>(),
+  /**
+   * Only rows after this cursor: the result of `cursorOf` for the last row of a page, with the same `orderBy`. Searches
+   * without `orderBy`, and lists with `distinct`, have no cursors; they use `offset`.
+   */
+  after: option.any<string>(),
+  /** Includes soft-deleted rows. Default false. */
+  withDeleted: option.flag(),
+  /**
+   * The client's view, which limits the visible rows and the filters. Default: the program's own, which sees
+   * everything.
+   */
+  view: option.any<RowsView>().unlisted(),
+  /** Related rows to read with the same statement, for a client. */
+  related: option.any<RelatedRows>().unlisted(),
+})
+
+export interface ListOptions<T> extends FindOptions<T>, OptionsOf<typeof rowsOptions> {
+  where?: Where<T>
   /** Default: by the key; with a search in `where`, the best matches first. */
   orderBy?: OrderBy<T>
   /** Returns only the first of the rows that are equal in all of these fields. Default: every row. */
@@ -55,25 +91,12 @@ export interface ListOptions<T> extends FindOptions<T> {
    * statement. Default none.
    */
   counts?: readonly ManyRelationName<T>[]
-  /** The maximum number of rows. Default all. */
-  limit?: number
-  /** The number of rows to skip. Default 0. */
-  offset?: number
-  /**
-   * Only rows after this cursor: the result of `cursorOf` for the last row of a page, with the same `orderBy`. Searches
-   * without `orderBy`, and lists with `distinct`, have no cursors; they use `offset`.
-   */
-  after?: string
-  /** Includes soft-deleted rows. Default false. */
-  withDeleted?: boolean
-  /**
-   * The client's view, which limits the visible rows and the filters. Default: the program's own, which sees
-   * everything.
-   */
-  view?: RowsView
-  /** Related rows to read with the same statement, for a client. */
-  related?: RelatedRows
 }
+
+const { where, search, distinct, withDeleted, view } = rowsOptions.all
+const listOptions = declareOptions({ ...rowsOptions.all, ...findOptions.all })
+const countOptions = declareOptions({ search, distinct, withDeleted, view })
+const rowCountOptions = declareOptions({ where, withDeleted, view })
 
 /** A row of a list, with the counts that the options name. */
 export type WithCounts<T, O> = O extends { readonly counts: readonly (infer Name extends string)[] }
@@ -82,27 +105,12 @@ export type WithCounts<T, O> = O extends { readonly counts: readonly (infer Name
 
 export type CountOptions<T> = Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'>
 
-const listOptions: ReadonlySet<string> = new Set([
-  'where',
-  'search',
-  'distinct',
-  'orderBy',
-  'counts',
-  'limit',
-  'offset',
-  'after',
-  'with',
-  'withDeleted',
-  'view',
-  'related',
-])
-
 /**
  * @throws {TypeError} for an unknown option: a misspelt filter would otherwise find every row
  * @throws {DeclarationError} for a filter that is undefined
  */
 export function checkListOptions(options: object): void {
-  checkCallOptions('list', options, listOptions)
+  listOptions.check('list', options)
   checkFilterOptions(options)
 }
 
@@ -113,53 +121,42 @@ const filterOptions = [
   ['having', '{} for all groups'],
 ] as const
 
-/**
- * @throws {DeclarationError} for a filter or search that is present but undefined
- * @throws {TypeError} for a flag that is neither true nor false
- */
+/** @throws {DeclarationError} for a filter or search that is present but undefined */
 export function checkFilterOptions(options: object): void {
   const values = options as Readonly<Record<string, unknown>>
   for (const [name, replacement] of filterOptions)
     if (values[name] === undefined && name in values) throw undefinedOption(name, replacement)
-  checkFlags(values)
-}
-
-/** @throws {TypeError} for `withDeleted: 'false'`, which would read as true, and `lock: 'true'`, which would lock nothing */
-function checkFlags({ withDeleted, lock }: { readonly [name: string]: unknown }): void {
-  checkFlag('withDeleted', withDeleted)
-  checkFlag('lock', lock)
-}
-
-function checkFlag(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'boolean')
-    throw new TypeError(`${name} must be true or false.`)
 }
 
 /** @throws {TypeError} for an unknown option */
 export function checkFindOptions(options: object | undefined, shard?: Column): void {
-  checkCallOptions(
-    'find',
-    options,
-    shard === undefined ? findOptions : new Set([...findOptions, shard.property]),
-  )
-  if (options !== undefined) checkFlags(options as { readonly [name: string]: unknown })
+  withShard(findOneOptions, shard).check('find', options)
+}
+
+const shardedOptions = new Map<DeclaredOptions, Map<string, DeclaredOptions>>()
+
+/** The same options with the field of the shard: `find(id, { tenantId })`. */
+export function withShard(declared: DeclaredOptions, shard: Column | undefined): DeclaredOptions {
+  if (shard === undefined) return declared
+  const byField = shardedOptions.get(declared) ?? new Map<string, DeclaredOptions>()
+  const { property } = shard
+  const sharded =
+    byField.get(property) ?? declareOptions({ ...declared.all, [property]: option.any() })
+  shardedOptions.set(declared, byField.set(property, sharded))
+  return sharded
 }
 
 /** @throws as `checkListOptions` */
 export function checkCountOptions(options: object): void {
-  checkCallOptions('count', options, countOptions)
+  countOptions.check('count', options)
   checkFilterOptions(options)
 }
 
 /** @throws as `checkListOptions` */
 export function checkRowCountOptions(options: object): void {
-  checkCallOptions('counts', options, rowCountOptions)
+  rowCountOptions.check('counts', options)
   checkFilterOptions(options)
 }
-
-const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
-const rowCountOptions: ReadonlySet<string> = new Set(['where', 'withDeleted', 'view'])
-const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for anything but an integer from 0 */
 export function readCount(name: string, value: unknown): number {

@@ -2,15 +2,11 @@
  * Reads the options and fields of a record class as a table's name, columns, key and constraints, and reports problems.
  */
 import type { ErrorCode } from '../../errors/error-codes.js'
-import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
-import { isMap } from '../../core/json.js'
-import { checkOptionNames } from '../../errors/unknown-options.js'
-import { isWriteRule, writeRuleProblem } from '../../fields/rules.js'
 import { type Class, resolveClass } from '../../metadata/class.js'
 import type { ConstraintError } from './table.js'
-import { type RecordOptions, readRecord, type RecordConstraint } from './record.js'
+import { recordOptions, type RecordOptions, readRecord, type RecordConstraint } from './record.js'
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
@@ -24,81 +20,6 @@ import {
   type ColumnComparison,
 } from '../../engines/contract/table.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-
-/** A description of the allowed values of an option, and its test. */
-type OptionTest = readonly [expected: string, accepts: (value: unknown) => boolean]
-
-const flag: OptionTest = ['true or false', (value) => typeof value === 'boolean']
-const text: OptionTest = ['a name', (value) => typeof value === 'string' && value !== '']
-
-const tests: Readonly<Record<keyof RecordOptions, OptionTest>> = {
-  constraints: [
-    "an object: { no_overlap: { message: 'The room is taken.' } }",
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  ],
-  indexes: ["a list: [{ fields: ['name'] }]", Array.isArray],
-  isolation: [
-    "'read committed', 'repeatable read' or 'serializable'",
-    (value) => isolations.includes(value as Isolation),
-  ],
-  name: text,
-  plural: text,
-  rows: ['a function: (user) => …', (value) => typeof value === 'function'],
-  shardBy: text,
-  search: ["a list of fields: ['name']", Array.isArray],
-  searchLimit: ['a positive integer', (value) => Number.isSafeInteger(value) && Number(value) > 0],
-  softDelete: flag,
-  subscriptions: flag,
-  table: text,
-  timestamps: flag,
-  was: text,
-  version: flag,
-  writes: [
-    "false, a role, a list of roles, or rules for operations: { create: 'desk', delete: false }",
-    (value) => isWriteRule(value) || isMap(value),
-  ],
-}
-
-const operationNames = { create: true, update: true, delete: true } as const
-
-const optionNames = Object.fromEntries(Object.keys(tests).map((name) => [name, true as const]))
-
-/** @returns the valid options */
-function checkRecordOptions(
-  type: Class,
-  options: Readonly<RecordOptions>,
-  problems: Problems,
-): RecordOptions {
-  const where = `@Record of ${type.name}`
-  checkOptionNames(where, options, optionNames, problems)
-  const { writes } = options
-  const perOperation: unknown = writes
-  if (isMap(perOperation)) checkWriteRules(where, perOperation, problems)
-  const validOptions = Object.entries<unknown>(options).filter(([name, value]) => {
-    if (!Object.hasOwn(tests, name)) return false
-    const [expected, accepts] = tests[name as keyof RecordOptions]
-    if (value === undefined || accepts(value)) return true
-    problems.add({
-      code: 'INVALID_OPTION',
-      message: `${where}: ${name} is not ${expected}.`,
-      remedy: 'Correct it, or leave it out.',
-    })
-    return false
-  })
-  return Object.fromEntries(validOptions)
-}
-
-function checkWriteRules(
-  where: string,
-  rules: Readonly<Record<string, unknown>>,
-  problems: Problems,
-): void {
-  checkOptionNames(`${where}, writes`, rules, operationNames, problems)
-  for (const [name, rule] of Object.entries(rules)) {
-    if (!Object.hasOwn(operationNames, name) || rule === undefined || isWriteRule(rule)) continue
-    problems.add({ code: 'INVALID_OPTION', ...writeRuleProblem(`${where}: writes.${name}`) })
-  }
-}
 
 export interface TableColumns {
   readonly name: string
@@ -121,7 +42,8 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
     )
     return undefined
   }
-  const options = checkRecordOptions(type, declaredOptions, problems)
+  problems.addAll(recordOptions.findProblems(declaredOptions, `@Record of ${type.name}`))
+  const options = recordOptions.read(declaredOptions) as RecordOptions
   const shape = readCheckedShape(type, problems)
   const name = options.table ?? toSnakeCase(type.name)
   checkName(`${type.name}: table`, name, problems)

@@ -6,10 +6,9 @@ import type { Column, TableIndex, IndexForm } from '../../engines/contract/table
 import { toIndexName, toFormName } from './generated-names.js'
 import type { Table } from './table.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { checkOptionNames } from '../../errors/unknown-options.js'
 import type { Class } from '../../metadata/class.js'
 import { testOf } from './codec.js'
-import type { RecordIndex, RecordOptions } from './record.js'
+import { indexOptions, type RecordIndex, type RecordOptions } from './record.js'
 import { relationMetadataOf } from './relations.js'
 import { operatorNames, operatorOf } from '../../sql/operators.js'
 import { coversAllRows } from '../../sql/table.js'
@@ -165,9 +164,6 @@ function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, prob
   })
 }
 
-/** The options of an index. */
-const indexNames = { fields: true, where: true, like: true, unique: true } as const
-
 function readDeclaredIndex(
   source: IndexSource,
   index: RecordIndex,
@@ -175,13 +171,12 @@ function readDeclaredIndex(
 ): TableIndex | undefined {
   const where = `@Record of ${source.type.name}: an index`
   const before = problems.count
+  problems.addAll(indexOptions.findProblems(index, where))
   if (!isIndex(index)) {
     const fix = "Write { fields: ['status', '-createdAt'] }."
     problems.add(problem(`${where} has no list of fields.`, fix))
-    checkOptionNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
-  checkOptionNames(where, index, indexNames, problems)
   const terms = index.fields.flatMap((field) => readTerms(source, where, field, problems))
   if (index.fields.length === 0)
     problems.add(problem(`${where} has no fields.`, "Write fields: ['name']."))

@@ -6,10 +6,9 @@ import type { ErrorCode } from '../../errors/error-codes.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { checkOptionNames } from '../../errors/unknown-options.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
 import { isSqlName } from './generated-names.js'
-import { relationMetadataOf, type RelationMetadata } from './relations.js'
+import { relationMetadataOf, relationOptions, type RelationMetadata } from './relations.js'
 import { reservedColumns, reservedPrefixes, type Column } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
@@ -24,7 +23,7 @@ export function readRelations(
   const relations: Relation[] = []
   for (const [name, metadata] of relationMetadataOf(table.type)) {
     const where = `${table.type.name}.${name}`
-    checkOptionNames(where, metadata.options, optionNames[metadata.kind], problems)
+    problems.addAll(relationOptions[metadata.kind].findProblems(metadata.options, where))
     const target = readTarget(where, metadata, tableOf, problems)
     const relation = target && createRelation({ where, name, table, target, problems }, metadata)
     if (relation === undefined) continue
@@ -32,12 +31,6 @@ export function readRelations(
     relations.push(relation)
   }
   return relations
-}
-
-const optionNames: Readonly<Record<RelationMetadata['kind'], Readonly<Record<string, true>>>> = {
-  belongsTo: { by: true, onDelete: true },
-  hasMany: { by: true },
-  manyToMany: { through: true, from: true, to: true, writes: true },
 }
 
 function readTarget(

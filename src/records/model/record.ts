@@ -1,8 +1,11 @@
 /** `@Record`: makes a class a record, whose fields are the columns of a table. Source: public API, Records. */
 
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { Class } from '../../metadata/class.js'
 import { createClassMetadata } from '../../metadata/class-metadata.js'
-import type { Isolation } from '../../core/transaction.js'
+import { isMap } from '../../core/json.js'
+import { isolations } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
 import { fieldMetadata, generatedKey, writeFieldMetadata } from '../../fields/field.js'
 import {
@@ -11,7 +14,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import type { WriteRule } from '../../fields/rules.js'
+import { isWriteRule, writeRuleRemedy, type WriteRule } from '../../fields/rules.js'
 import type { OrderTerms, Where } from './record-types.js'
 
 const addedRecords = createClassMetadata<readonly Class[]>('companions')
@@ -42,46 +45,88 @@ export type AnyRowFilter = Readonly<globalThis.Record<string, unknown>>
 /** The result of `rows`: a filter, `true` for all rows, `false` for none. */
 export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<T>)
 
-/** The rules for creating, updating and deleting. An operation without a rule behaves as without `writes`. */
-export interface WriteRules {
-  create?: WriteRule
-  /** Also links and unlinks rows: `connect`, `disconnect`. */
-  update?: WriteRule
-  delete?: WriteRule
-}
+const operationRule = option.of<WriteRule>(isWriteRule, writeRuleRemedy)
 
-export interface RecordOptions<T = unknown> {
+export const writeRules = declareOptions({
+  create: operationRule,
+  /** Also links and unlinks rows: `connect`, `disconnect`. */
+  update: operationRule,
+  delete: operationRule,
+})
+
+/** The rules for creating, updating and deleting. An operation without a rule behaves as without `writes`. */
+export interface WriteRules extends OptionsOf<typeof writeRules> {}
+
+const nameOption = option.text('Write a name.').shown()
+
+/** The maximum number of matches that a client's search ranks. */
+export const searchLimitOption = option
+  .of<number>(
+    (value) => Number.isSafeInteger(value) && Number(value) > 0,
+    'Set a positive integer: the maximum number of matches that a search ranks.',
+  )
+  .shown()
+
+export const recordOptions = declareOptions({
   /** The table's name. Default: the class's name in snake_case. */
-  table?: string
+  table: nameOption,
   /** An earlier name of the record or its table, so that a migration renames the table. */
-  was?: string
+  was: nameOption,
   /** The name of the query for one record. Default: the class's name in lower case. */
-  name?: string
+  name: nameOption,
   /** The name of the query for a list. Default: the English plural of the name. */
-  plural?: string
+  plural: nameOption,
   /**
    * `delete` marks rows as deleted in the column `deleted_at`. Reads skip these rows unless they set `{ withDeleted:
    * true }`. Unique fields only compare rows that are not deleted. Default false.
    */
-  softDelete?: boolean
+  softDelete: option.flag(),
   /**
    * The rules for writing rows, for all interfaces, also nested in other records: `'desk'`, `['desk', 'admin']`, or a
    * rule for each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` excludes all
    * clients, including the static key: there is no REST route and no mutation. Reading is not affected. Default: the
    * rule of `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
    */
-  writes?: WriteRule | WriteRules
+  writes: option
+    .of<WriteRule>(
+      isWriteRule,
+      "Write false, a role, a list of roles, or rules for operations: { create: 'desk', delete: false }.",
+    )
+    .or(writeRules),
   /**
    * The isolation of the transactions that PostgreSQL needs because the record has `@BeforeWrite`, `@AfterWrite` or
    * `@BeforeDelete`. An open transaction keeps its own level. Default `'serializable'`: the rows that a hook reads for
    * a decision cannot change without a conflict, after which the hooks run again.
    */
-  isolation?: Isolation
+  isolation: option.oneOf(...isolations).shown(),
   /**
    * `false`: GraphQL has no subscription for the record. Use it for rows that only external SQL writes, which publishes
    * no changes. Default true.
    */
-  subscriptions?: boolean
+  subscriptions: option.flag(),
+  constraints: option.of<object>(isMap, "Write { no_overlap: { message: 'The room is taken.' } }."),
+  indexes: option.of<readonly unknown[]>(Array.isArray, "Write a list: [{ fields: ['name'] }]."),
+  search: option.of<readonly string[]>(Array.isArray, "Write a list of fields: ['name']."),
+  /**
+   * The maximum number of matches that a client's search ranks. A page beyond it is 400 `TOO_COSTLY`. Counts, and lists
+   * with their own order, include all matches. Default: the value of `bootstrap` or `connect`, otherwise 10,000.
+   */
+  searchLimit: searchLimitOption,
+  /**
+   * Counts the writes of a row in the field `version`: from 1, read-only. An update for an older version is refused
+   * with 409. Default false.
+   */
+  version: option.flag(),
+  shardBy: nameOption,
+  /** Adds `createdAt` and `updatedAt`, both read-only. Default false. */
+  timestamps: option.flag(),
+  rows: option.of<(...args: never[]) => unknown>(
+    (value) => typeof value === 'function',
+    'Write a function: (user) => …',
+  ),
+})
+
+export interface RecordOptions<T = unknown> extends OptionsOf<typeof recordOptions> {
   /**
    * Errors for clients when a constraint of the application's own SQL is violated, by the constraint's name: `{
    * no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry, the violation of
@@ -99,24 +144,12 @@ export interface RecordOptions<T = unknown> {
    */
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
-   * The maximum number of matches that a client's search ranks. A page beyond it is 400 `TOO_COSTLY`. Counts, and lists
-   * with their own order, include all matches. Default: the value of `bootstrap` or `connect`, otherwise 10,000.
-   */
-  searchLimit?: number
-  /**
-   * Counts the writes of a row in the field `version`: from 1, read-only. An update for an older version is refused
-   * with 409. Default false.
-   */
-  version?: boolean
-  /**
    * The field by which rows are distributed over the machines of a sharded database, `'tenantId'`. It is required and
    * never changes. The primary key consists of it and the key, and every statement about one row names both: `find(id,
    * { tenantId })`. Records that refer to each other are sharded by the same field. Default: the table is on one
    * machine.
    */
   shardBy?: keyof T & string extends never ? string : keyof T & string
-  /** Adds `createdAt` and `updatedAt`, both read-only. Default false. */
-  timestamps?: boolean
   /**
    * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for none.
    * For any other result, also a promise or an error, no row is visible or written, and the application's error is
@@ -130,35 +163,43 @@ export interface RecordOptions<T = unknown> {
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
 }
 
-/** The error for a client whose write violates a constraint of the database. */
-export interface RecordConstraint<T = unknown> {
+export const constraintOptions = declareOptions({
   /** From 400 to 499. Default 409 for a unique or exclusion constraint, 400 for a check. */
-  status?: number
+  status: option.any<number>(),
   /** The error's text. Default a general one. */
-  message?: string
+  message: option.any<string>(),
+  path: option.any<unknown>(),
+})
+
+/** The error for a client whose write violates a constraint of the database. */
+export interface RecordConstraint<T = unknown> extends OptionsOf<typeof constraintOptions> {
   /** The field that the error names. Clients that may not read it get neither the name nor the message. Default none. */
   path?: keyof T & string extends never ? string : keyof T & string
 }
 
+export const indexOptions = declareOptions({
+  fields: option.any<unknown>(),
+  /** Only rows that match: values, or `{ gt, gte, lt, lte, ne, in, isNull }`; all must hold. */
+  where: option.any<Readonly<globalThis.Record<string, unknown>>>(),
+  /**
+   * No two rows have the same values; with `where`, only matching rows are compared. Nulls are never equal. Default
+   * false.
+   */
+  unique: option.flag(),
+  /**
+   * For `like`, `ilike`, `contains` and `endsWith` on text fields: a trigram index, on PostgreSQL with the extension
+   * pg_trgm. Other databases make no such index.
+   */
+  like: option.flag(),
+})
+
 /** An index over fields of a record. */
-export interface RecordIndex<T = unknown> {
+export interface RecordIndex<T = unknown> extends OptionsOf<typeof indexOptions> {
   /**
    * `'-createdAt'` is descending. `{ price: { direction: 'desc', nulls: 'first' } }`, as in `orderBy`, sets where nulls
    * come.
    */
   fields: readonly (string | OrderTerms<T>)[]
-  /** Only rows that match: values, or `{ gt, gte, lt, lte, ne, in, isNull }`; all must hold. */
-  where?: Readonly<globalThis.Record<string, unknown>>
-  /**
-   * No two rows have the same values; with `where`, only matching rows are compared. Nulls are never equal. Default
-   * false.
-   */
-  unique?: boolean
-  /**
-   * For `like`, `ilike`, `contains` and `endsWith` on text fields: a trigram index, on PostgreSQL with the extension
-   * pg_trgm. Other databases make no such index.
-   */
-  like?: boolean
 }
 
 const recordMetadata = createClassMetadata<RecordOptions>('record')

@@ -1,5 +1,7 @@
 /** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public API, Records. */
 
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { WriteRule } from '../../fields/rules.js'
 import type { Relation, Table } from './table.js'
 import { writeFieldMetadata } from '../../fields/field.js'
@@ -27,38 +29,51 @@ export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[
  */
 export type Rel<T> = Generated<T>
 
-export interface BelongsToOptions {
+const belongsToOptions = declareOptions({
   /** The field that holds the other record's key. Default: the property's name with `Id`. */
-  by?: string
+  by: option.any<string>(),
   /**
    * The effect on this row when the other row is deleted. Default `restrict`: the other row cannot be deleted, 409.
    */
-  onDelete?: 'restrict' | 'cascade' | 'setNull'
-}
+  onDelete: option.oneOf('restrict', 'cascade', 'setNull').shown(),
+})
 
-export interface HasManyOptions {
+export interface BelongsToOptions extends OptionsOf<typeof belongsToOptions> {}
+
+const hasManyOptions = declareOptions({
   /**
    * The field of the other record that holds this record's key. Default: the field of its only `@BelongsTo` to this
    * class, else the class's name with `Id`.
    */
-  by?: string
-}
+  by: option.any<string>(),
+})
 
-export interface ManyToManyOptions {
+export interface HasManyOptions extends OptionsOf<typeof hasManyOptions> {}
+
+const manyToManyOptions = declareOptions({
   /** The join table. Default: both tables' names in alphabetical order, `post_tag`. */
-  through?: string
+  through: option.any<string>(),
   /** The join table's column for this record's key. Default: this table's name with `_id`. */
-  from?: string
+  from: option.any<string>(),
   /**
    * The join table's column for the other record's key. Default: the other table's name with `_id`; for a relation to
    * the record itself, with the property's name before it.
    */
-  to?: string
+  to: option.any<string>(),
   /**
    * Who links and unlinks rows from this side: a role, a list of roles, or `false` for no client. Default: callers who
    * may update the related rows. The right to write the row itself is always needed.
    */
-  writes?: WriteRule
+  writes: option.any<WriteRule>(),
+})
+
+export interface ManyToManyOptions extends OptionsOf<typeof manyToManyOptions> {}
+
+/** By the kind of relation. */
+export const relationOptions = {
+  belongsTo: belongsToOptions,
+  hasMany: hasManyOptions,
+  manyToMany: manyToManyOptions,
 }
 
 /** The options of a relation's decorator, not yet checked. */

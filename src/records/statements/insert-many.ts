@@ -8,7 +8,8 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table, Instance } from '../model/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
@@ -22,18 +23,18 @@ import { checkForeignKeys } from './write-row.js'
 import { atRow, toKeyText } from './write-tree.js'
 import type { Column } from '../../engines/contract/table.js'
 
-export interface InsertManyOptions {
+const insertManyOptions = declareOptions({
   /** Called after every 1,000 rows, and at the end. */
-  onProgress?: (progress: InsertProgress) => void
-}
+  onProgress: option.any<(progress: InsertProgress) => void>(),
+})
+
+export interface InsertManyOptions extends OptionsOf<typeof insertManyOptions> {}
 
 export interface InsertProgress {
   readonly done: number
   /** Undefined if the number of rows is unknown until the end. */
   readonly total: number | undefined
 }
-
-const optionNames: ReadonlySet<string> = new Set(['onProgress'])
 
 /** A list, a generator or a stream: the operands of `for await`. */
 export type Rows<R> = Iterable<R> | AsyncIterable<R>
@@ -48,7 +49,7 @@ export function insertMany(
   rows: Rows<object>,
   options: InsertManyOptions,
 ): Promise<number> {
-  checkCallOptions('insertMany', options, optionNames)
+  insertManyOptions.check('insertMany', options)
   if (!isIterable(rows))
     throw new TypeError('insertMany: takes a list, an iterable or an async iterable of rows.')
   const { onProgress } = options

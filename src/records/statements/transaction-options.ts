@@ -2,7 +2,8 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
 
@@ -89,7 +90,7 @@ export class Deadline {
   }
 }
 
-export interface TransactionOptions {
+export const transactionOptions = declareOptions({
   /**
    * How far the transaction is isolated from concurrent ones. Default `serializable`: the result is as if the
    * transactions ran one after the other, so a rule that reads rows and then writes holds without a lock. `repeatable
@@ -97,29 +98,17 @@ export interface TransactionOptions {
    * one writes. `read committed`: a statement sees what others committed before it, so a change between a read and a
    * write can be lost, unless the read has `{ lock: true }`. SQLite has one writer, so every level is serializable.
    */
-  isolation?: Isolation
+  isolation: option.oneOf(...isolations).shown(),
   /**
    * Milliseconds for the work, with all attempts after conflicts. Then everything is rolled back and the call throws,
    * even if the work never ends. `Infinity` for no limit. Default 30,000.
    */
-  timeout?: number
-}
+  timeout: option
+    .of<number>((value) => Number(value) > 0, 'Give milliseconds above 0, or Infinity.')
+    .shown(),
+})
 
-const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
-
-/** @throws {TypeError} an unknown option, or an invalid value */
-export function checkOptions(options: TransactionOptions): void {
-  checkCallOptions('transaction', options, optionNames)
-  const { isolation, timeout } = options
-  if (isolation !== undefined && !isolations.includes(isolation)) {
-    const names = isolations.join(', ')
-    throw new TypeError(
-      `transaction: unknown isolation "${isolation as string}". Levels: ${names}.`,
-    )
-  }
-  if (timeout !== undefined && !(timeout > 0))
-    throw new TypeError(`transaction: timeout must be a number of milliseconds above 0.`)
-}
+export interface TransactionOptions extends OptionsOf<typeof transactionOptions> {}
 
 /**
  * A savepoint has the isolation of its transaction.

@@ -20,9 +20,9 @@ import type { ReadHandlers } from './read-handlers.js'
 import {
   Deadline,
   Retries,
-  checkOptions,
   defaultTime,
   checkIsolation,
+  transactionOptions,
   type TransactionOptions,
 } from './transaction-options.js'
 import type { BegunTransaction } from './builder.js'
@@ -162,7 +162,7 @@ export class Transactions implements ScopeHost {
     options: TransactionOptions = {},
     writing?: ClientWriting,
   ): Promise<T> {
-    checkOptions(options)
+    transactionOptions.check('transaction', options)
     const outer = this.current()
     if (outer !== undefined) {
       checkIsolation(options.isolation, outer.isolation, this.#context.dialect)

@@ -16,7 +16,8 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/query-errors.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 import { uniqueIndexesOf } from '../../sql/table.js'
 
 /** @returns the row; `undefined` if it must be read first */
@@ -81,7 +82,11 @@ function namedColumns(table: Table, input: object, by: readonly Column[]): Colum
   return updatedAt === undefined || named.includes(updatedAt) ? named : [...named, updatedAt]
 }
 
-export interface UpsertOptions<T> {
+const upsertOptions = declareOptions({
+  by: option.any<unknown>(),
+})
+
+export interface UpsertOptions<T> extends OptionsOf<typeof upsertOptions> {
   /** A unique field, the key, or fields that are unique together. */
   readonly by: ColumnName<T> | readonly ColumnName<T>[]
 }
@@ -91,11 +96,9 @@ export interface UpsertOptions<T> {
  * @throws {HttpError} 400 if the fields are not unique
  */
 export function readUpsertOptions<T>(table: Table, options: UpsertOptions<T>): readonly Column[] {
-  checkCallOptions('upsert', options, optionNames)
+  upsertOptions.check('upsert', options)
   return readBy(table, options)
 }
-
-const optionNames: ReadonlySet<string> = new Set(['by'])
 
 /** A filter for the row, with its values in their stored form: trimmed or in lower case, as the fields' rules require. */
 export async function storedForm(

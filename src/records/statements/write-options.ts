@@ -2,28 +2,30 @@
  * The options of updates and deletions, and how they are read. Source: public API, Records, continued.
  */
 import { invalid } from '../filters/query-errors.js'
-import { checkFilterOptions } from '../filters/list-options.js'
+import { checkFilterOptions, withShard } from '../filters/list-options.js'
 import type { Where } from '../model/record-types.js'
 import { type TableCodec, toKey } from '../model/codec.js'
 import type { Table, Instance } from '../model/table.js'
 import type { RowChange } from './change-row.js'
-import { checkCallOptions } from '../../errors/unknown-options.js'
+import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
+import { option } from '../../options/option.js'
 
-export interface DeleteOptions {
+const deleteOptions = declareOptions({
   /**
    * The expected version. If the row has another one, the response is 409. For records of `@Record({ version: true
    * })`.
    */
-  expectedVersion?: number | undefined
-}
+  expectedVersion: option.any<number>(),
+})
+
+export interface DeleteOptions extends OptionsOf<typeof deleteOptions> {}
+
+const updateOptions = declareOptions({ where: option.any<unknown>(), ...deleteOptions.all })
 
 export interface UpdateOptions<T> extends DeleteOptions {
   /** Update the row only if it matches this condition. Otherwise nothing is written and the result is null. */
   where?: Where<T>
 }
-
-const updateNames: ReadonlySet<string> = new Set(['where', 'expectedVersion'])
-const deleteNames: ReadonlySet<string> = new Set(['expectedVersion'])
 
 /** @throws {TypeError} an unknown option, an undefined condition, or a version for a record without versions */
 export function readUpdateOptions(
@@ -31,7 +33,7 @@ export function readUpdateOptions(
   options: UpdateOptions<never> | undefined,
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
-  checkCallOptions('update', options, namesOf(table, updateNames))
+  withShard(updateOptions, table.shard).check('update', options)
   checkFilterOptions(options)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
@@ -42,13 +44,8 @@ export function readDeleteOptions(
   options: DeleteOptions | undefined,
 ): readonly number[] | undefined {
   if (options === undefined) return undefined
-  checkCallOptions('delete', options, namesOf(table, deleteNames))
+  withShard(deleteOptions, table.shard).check('delete', options)
   return readVersion('delete', table, options)
-}
-
-/** The allowed names of options, with the field of the shard. */
-function namesOf({ shard }: Table, names: ReadonlySet<string>): ReadonlySet<string> {
-  return shard === undefined ? names : new Set([...names, shard.property])
 }
 
 const nothing: Pick<RowChange, 'where' | 'expected'> = Object.freeze({})
