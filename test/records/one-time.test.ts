@@ -173,7 +173,9 @@ describe.each(['sqlite', 'postgres'] as const)('one-time tokens on %s', (engine)
 describe('oneTime', () => {
   it('reports missing and invalid options', async () => {
     expect(() => oneTime('', { for: '7d' })).toThrow('the tokens need a name')
-    expect(() => oneTime('x', { for: 'soon' })).toThrow('for cannot be used. Give at least one second.')
+    expect(() => oneTime('x', { for: 'soon' })).toThrow(
+      'for cannot be used. Give at least one second.',
+    )
     expect(() => oneTime('x', { fro: '7d' } as never)).toThrow('Did you mean "for"?')
     const unused = oneTime('unused', { for: '7d' })
     await expect(async () => unused.make('x')).rejects.toThrow('no application runs that has it')
