@@ -1,5 +1,5 @@
 /** Resolves an edit conflict. For each field, the user chooses between both values and sees the previous value. */
-import type { Control } from './field-controls.js'
+import type { Control } from './control.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'

@@ -20,16 +20,17 @@ interface FileProgress {
   readonly share: number
 }
 
-interface Checked {
+/** The response to a check. */
+interface CheckReport {
   readonly rows: number
   readonly faults: readonly FileError[]
   readonly seconds: number
-  /** True if hooks run at the import, which a check leaves out. */
+  /** Whether the record has hooks, which run at the import and not at the check. */
   readonly hooks: boolean
 }
 
-/** The result of an import: a number of rows, or the errors of the file. */
-interface Imported {
+/** The response to an import: a number of rows, or the errors of the file. */
+interface ImportReport {
   readonly count?: number
   readonly faults?: readonly FileError[]
 }
@@ -91,46 +92,46 @@ class ImportView {
 
   #help(): string {
     const { record } = this
-    const named = (label: string, name: string): string =>
+    const withName = (label: string, name: string): string =>
       label.toLowerCase() === name.toLowerCase() ? label : `${label} (${name})`
     const names = [
-      ...record.fields.map((field) => named(displayLabel(record, field), field.name)),
+      ...record.fields.map((field) => withName(displayLabel(record, field), field.name)),
       ...(record.relations ?? []).flatMap((relation) =>
-        relation.ids === undefined ? [] : named(labelOf(relation), relation.ids),
+        relation.ids === undefined ? [] : withName(labelOf(relation), relation.ids),
       ),
     ]
     return `The first line names the columns: ${names.join(', ')}. Rows that have their ${record.key} are changed, others are new.`
   }
 
   async #runCheck(): Promise<void> {
-    const checked = await this.#send<Checked>('Checking', true)
+    const checked = await this.#send<CheckReport>('Checking', '?check=true&progress=true')
     if (checked === undefined) return
     const { rows, faults, seconds, hooks } = checked
     this.#import.disabled = faults.length > 0 || rows === 0
     const count = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
     if (faults.length > 0) {
       const errors = `${faults.length} ${faults.length === 1 ? 'error' : 'errors'}`
-      this.#show(`${count}, ${errors}.`, ...this.#listErrors(faults))
+      this.#show(`${count}, ${errors}.`, this.#errorTable(faults))
       showError(`${count}, ${errors}. Nothing is written while there are errors.`)
       return
     }
     // The import locks the table for as long as the check took.
-    const wait =
+    const waitText =
       seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
-    const rest = hooks ? ' Hooks run at the import only. They may change or refuse rows.' : ''
-    const text = `${count}, no errors. Import writes them.${rest}${wait}`
+    const hooksText = hooks ? ' Hooks run at the import only. They may change or refuse rows.' : ''
+    const text = `${count}, no errors. Import writes them.${hooksText}${waitText}`
     this.#show(text)
     showStatus(text)
     if (!this.#import.disabled) this.#import.focus()
   }
 
   async #runImport(): Promise<void> {
-    const imported = await this.#send<Imported>('Importing', false)
+    const imported = await this.#send<ImportReport>('Importing', '?progress=true')
     this.#import.disabled = true
     if (imported === undefined) return
     const { count = 0, faults } = imported
     if (faults !== undefined) {
-      this.#show('The file has errors. Nothing was written.', ...this.#listErrors(faults))
+      this.#show('The file has errors. Nothing was written.', this.#errorTable(faults))
       showError('The file has errors. Nothing was written.')
       return
     }
@@ -148,7 +149,7 @@ class ImportView {
   }
 
   /** Sends the file and shows the progress. @returns undefined without a file, or after Cancel */
-  async #send<T>(verb: string, isCheck: boolean): Promise<T | undefined> {
+  async #send<T>(verb: string, query: string): Promise<T | undefined> {
     const [file] = this.#file.files ?? []
     if (file === undefined) {
       showError('Select a CSV file first.')
@@ -158,33 +159,14 @@ class ImportView {
     replace(this.#result)
     const release = markBusy(this.#form)
     const controller = new AbortController()
-    this.#view.signal.addEventListener('abort', () => {
+    const cancel = (): void => {
       controller.abort()
-    })
-    const bar = el('progress', { max: 1, value: 0, 'aria-label': verb })
-    const statusNode = el('p', { role: 'status' })
-    const stop = el(
-      'button',
-      {
-        type: 'button',
-        onclick: () => {
-          controller.abort()
-        },
-      },
-      'Cancel',
-    )
-    replace(this.#progress, bar, statusNode, el('div', { class: 'buttons' }, stop))
-    statusNode.textContent = `${verb}…`
-    stop.focus()
-    const onLine = (line: unknown): void => {
-      const { rows, share } = line as FileProgress
-      bar.value = share
-      statusNode.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
     }
+    this.#view.signal.addEventListener('abort', cancel)
+    const onLine = this.#showProgress(verb, cancel)
     try {
       const body = new Blob([await file.arrayBuffer()], { type: 'text/csv' })
-      const query = isCheck ? '?check=true&progress=true' : '?progress=true'
-      const path = `${api(`csv/${this.record.path}`)}${query}`
+      const path = api(`csv/${this.record.path}`) + query
       return await postForLines<T>(path, body, { onLine, signal: controller.signal })
     } catch (error) {
       if (!controller.signal.aborted) throw error
@@ -196,7 +178,22 @@ class ImportView {
     }
   }
 
-  #listErrors(errors: readonly FileError[]): HTMLElement[] {
+  /** @returns a function that shows a line of the response */
+  #showProgress(verb: string, cancel: () => void): (line: unknown) => void {
+    const bar = el('progress', { max: 1, value: 0, 'aria-label': verb })
+    const status = el('p', { role: 'status' })
+    const stop = el('button', { type: 'button', onclick: cancel }, 'Cancel')
+    replace(this.#progress, bar, status, el('div', { class: 'buttons' }, stop))
+    status.textContent = `${verb}…`
+    stop.focus()
+    return (line) => {
+      const { rows, share } = line as FileProgress
+      bar.value = share
+      status.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
+    }
+  }
+
+  #errorTable(errors: readonly FileError[]): HTMLElement {
     const { record } = this
     const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
     const rows = errors.map(({ row, path, message }) => {
@@ -204,14 +201,12 @@ class ImportView {
       const cells = [String(row), label, withLabel(message, path, label)]
       return el('tr', {}, ...cells.map((cell) => el('td', { dir: 'auto' }, cell)))
     })
-    return [
-      el(
-        'table',
-        { class: 'errors' },
-        el('caption', {}, 'Errors'),
-        el('thead', {}, el('tr', {}, ...heads)),
-        el('tbody', {}, ...rows),
-      ),
-    ]
+    return el(
+      'table',
+      { class: 'errors' },
+      el('caption', {}, 'Errors'),
+      el('thead', {}, el('tr', {}, ...heads)),
+      el('tbody', {}, ...rows),
+    )
   }
 }

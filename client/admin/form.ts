@@ -18,7 +18,8 @@ import { openView } from './view.js'
 import { lower } from './format.js'
 import { cancelButton, openDialog } from './dialog.js'
 import { fingerprint } from './compare-values.js'
-import { type Control, makeControl, labelBelow } from './field-controls.js'
+import { makeControl } from './field-controls.js'
+import { joinPath, labelBelow, type Control } from './control.js'
 import { parseInput } from './field-values.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
 import { choiceOf, type RowChoice } from './titles.js'
@@ -141,10 +142,10 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
       const errors = controls.flatMap((control) => {
         const changed = original.get(control.name) !== fingerprint(control.read())
         if (options.isBulk === true && !changed) return []
-        const controlError = control.check(isNew)
-        if (controlError === undefined) return []
-        const path = [control.name, controlError.path].filter((part) => part !== '').join('.')
-        return [{ path, message: `${path} ${controlError.error}` }]
+        const error = control.findError()
+        if (error === undefined) return []
+        const path = joinPath(control.name, error.path)
+        return [{ path, message: `${path} ${error.message}` }]
       })
       const messages = showFieldErrors(errors)
       if (messages.length > 0) showError(toSentences(messages))

@@ -3,14 +3,14 @@ import { el, newId, replace } from './element.js'
 import { icon } from './icon.js'
 import { fingerprint, byText } from './compare-values.js'
 import {
+  joinPath,
   labelBelow,
-  type Control,
   labelledField,
+  type Control,
   type ControlOptions,
-  makeControl,
-  addEmptyOption,
-  addEmptyOptionIfNeeded,
-} from './field-controls.js'
+} from './control.js'
+import { addEmptyOption, addEmptyOptionIfNeeded } from './empty-option.js'
+import { makeControl } from './field-controls.js'
 import {
   labelOf,
   may,
@@ -31,7 +31,7 @@ export function makeControls(
   options: ControlOptions,
   without: readonly string[] = [],
 ): Control[] {
-  const { isNew, isBulk: isLoose } = options
+  const { isNew, isBulk } = options
   const controls: Control[] = []
   for (const field of record.fields) {
     const isFixed = field.readOnly === true || (field.immutable === true && !isNew)
@@ -42,13 +42,13 @@ export function makeControls(
       relation !== undefined && target !== undefined
         ? makeRelationControl(relation, field, target, options)
         : makeControl(field, options)
-    controls.push(isNew ? control : addEmptyOptionIfNeeded(field, control, isLoose))
+    controls.push(isNew ? control : addEmptyOptionIfNeeded(field, control, isBulk))
   }
   for (const relation of record.relations ?? []) {
     const target = recordNamed(relation.to)
     if (relation.linkable !== true || relation.ids === undefined || target === undefined) continue
     const control = makeLinksControl(relation, target, options)
-    controls.push(isLoose === true ? addEmptyOption(control, []) : control)
+    controls.push(isBulk === true ? addEmptyOption(control, []) : control)
   }
   return controls
 }
@@ -64,28 +64,27 @@ function makeRelationControl(
   const required = (field.required ?? relation.required) === true && options.isBulk !== true
   let value: unknown
   let show: (key: string | number | null) => void = () => undefined
-  const {
-    node,
-    box,
-    showError: say,
-  } = labelledField({ label, help: field.help, required }, ({ id, describedBy }) => {
-    const picker = makePicker({
-      label,
-      record: target,
-      describedBy,
-      required,
-      create: options.create,
-      onPick: (choice) => {
-        value = choice === null ? (field.nullable === true ? null : undefined) : choice.key
-        say()
-        showLink()
-        node.dispatchEvent(new Event('input', { bubbles: true }))
-      },
-    })
-    picker.input.id = id
-    show = picker.show
-    return { content: picker.node, box: picker.input }
-  })
+  const { node, box, showError } = labelledField(
+    { label, help: field.help, required },
+    ({ id, describedBy }) => {
+      const picker = makePicker({
+        label,
+        record: target,
+        describedBy,
+        required,
+        create: options.create,
+        onPick: (choice) => {
+          value = choice === null ? (field.nullable === true ? null : undefined) : choice.key
+          showError()
+          showLink()
+          node.dispatchEvent(new Event('input', { bubbles: true }))
+        },
+      })
+      picker.input.id = id
+      show = picker.show
+      return { content: picker.node, box: picker.input }
+    },
+  )
   // A link to the row. Its name is the title, once the title is known.
   const opener = el('p', { class: 'opener', hidden: true })
   node.append(opener)
@@ -116,15 +115,13 @@ function makeRelationControl(
     focus: () => {
       box.focus()
     },
-    showError: (error) => {
-      say(error)
-    },
-    check: (isNew) =>
+    showError,
+    findError: () =>
       options.isBulk === true ||
       value !== undefined ||
-      !(required || (!isNew && field.nullable !== true))
+      !(required || (!options.isNew && field.nullable !== true))
         ? undefined
-        : { path: '', error: 'is required' },
+        : { path: '', message: 'is required' },
   }
 }
 
@@ -170,11 +167,7 @@ export function makeLinksControl(
     draw()
     node.dispatchEvent(new Event('input', { bubbles: true }))
   }
-  const {
-    node,
-    box,
-    showError: say,
-  } = labelledField({ label, isWide: true }, ({ id, describedBy }) => {
+  const { node, box, showError } = labelledField({ label, isWide: true }, ({ id, describedBy }) => {
     const picker = makePicker({
       label,
       record: target,
@@ -185,7 +178,7 @@ export function makeLinksControl(
       onPick: (choice) => {
         if (choice === null || isChosen(choice)) return
         chosen.push(choice)
-        say()
+        showError()
         change()
       },
     })
@@ -213,10 +206,8 @@ export function makeLinksControl(
     focus: () => {
       box.focus()
     },
-    showError: (error) => {
-      say(error)
-    },
-    check: () => undefined,
+    showError,
+    findError: () => undefined,
   }
 }
 
@@ -338,17 +329,17 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       control?.showError(message, rest)
       errorNode.textContent = control === undefined ? (message ?? '') : ''
     },
-    check: () => {
+    findError: () => {
       for (const [kind, group] of [
         ['create', createdParts()],
         ['update', changedParts()],
       ] as const)
         for (const [index, part] of group.entries())
           for (const one of part.controls) {
-            const error = one.check(kind === 'create')
+            const error = one.findError()
             if (error === undefined) continue
-            const path = [kind, index, one.name, error.path].filter((step) => step !== '')
-            return { path: path.join('.'), error: error.error }
+            const path = joinPath(kind, index, one.name, error.path)
+            return { path, message: error.message }
           }
       return undefined
     },

@@ -1,7 +1,11 @@
-/** Reads, writes and deletes a row. Writes and deletions fail if another user has changed the row. */
+/**
+ * Reads, writes and deletes a row. Writes and deletions fail if another user has changed the row: the server compares its
+ * version, or the values that were read if the record has no versions.
+ */
 import { api, request, rowsOf, statusOf } from './requests.js'
 import { byText } from './compare-values.js'
-import { fieldOf, recordNamed, type RecordInfo, type PageRow } from './schema.js'
+import { fieldOf, recordNamed, type PageRow, type RecordInfo, type RelationInfo } from './schema.js'
+import type { Params } from '../options.js'
 import { choiceOf } from './titles.js'
 
 export interface StoredRow {
@@ -12,42 +16,53 @@ export interface StoredRow {
 
 /** Reads a row for its form, with the keys of linked rows and a list of nested rows. */
 export async function readStored(record: RecordInfo, key: string): Promise<StoredRow> {
-  const relations = record.relations ?? []
-  const linkRelations = relations.filter(({ kind, ids }) => kind === 'ties' && ids !== undefined)
-  const nested = relations.filter(({ kind, nested }) => kind === 'many' && nested === true)
-  // Request only the key and the title of linked rows.
-  const linkFields = linkRelations.flatMap(({ name, to }) => {
+  const nestedRelations = (record.relations ?? []).filter(
+    ({ kind, nested }) => kind === 'many' && nested === true,
+  )
+  const [row, nestedLists] = await Promise.all([
+    readWithLinks(record, key),
+    Promise.all(nestedRelations.map((relation) => readNested(relation, key))),
+  ])
+  for (const [index, { name }] of nestedRelations.entries()) row[name] = nestedLists[index]
+  return { row, version: record.version === undefined ? undefined : Number(row[record.version]) }
+}
+
+/** Reads a row with the keys of its linked rows. */
+async function readWithLinks(record: RecordInfo, key: string): Promise<PageRow> {
+  const relations = (record.relations ?? []).filter(
+    ({ kind, ids }) => kind === 'ties' && ids !== undefined,
+  )
+  const params = relations.length === 0 ? {} : linkParams(record, relations)
+  const { data: row } = await request<PageRow>('GET', rowsOf(record, key), { params })
+  for (const { name, to, ids } of relations) {
+    const target = recordNamed(to)
+    const linkedRows = (row[name] ?? []) as PageRow[]
+    Reflect.deleteProperty(row, name)
+    if (target !== undefined && ids !== undefined)
+      row[ids] = linkedRows.map((linkedRow) => choiceOf(target, linkedRow).key).sort(byText)
+  }
+  return row
+}
+
+/** The parameters that request linked rows, with their keys and titles only. */
+function linkParams(record: RecordInfo, relations: readonly RelationInfo[]): Params {
+  const linkFields = relations.flatMap(({ name, to }) => {
     const target = recordNamed(to)
     return target === undefined ? [] : [`${name}.${target.key}`, `${name}.${target.title}`]
   })
   const fieldNames = record.fields.map(({ name }) => name)
-  const params: Record<string, string> =
-    linkRelations.length === 0
-      ? {}
-      : {
-          with: linkRelations.map(({ name }) => name).join(','),
-          fields: [...new Set([...fieldNames, ...linkFields])].join(','),
-        }
-  const [{ data: row }, ...parts] = await Promise.all([
-    request<PageRow>('GET', rowsOf(record, key), { params }),
-    ...nested.map((relation) => {
-      const target = recordNamed(relation.to)
-      if (target === undefined || relation.by === undefined) return { data: [] as PageRow[] }
-      const params = { [relation.by]: key, limit: 200, count: 'none', orderBy: target.key }
-      return request<PageRow[]>('GET', rowsOf(target), { params: params })
-    }),
-  ])
-  for (const relation of linkRelations) {
-    const target = recordNamed(relation.to)
-    const linkedRows = (row[relation.name] ?? []) as PageRow[]
-    Reflect.deleteProperty(row, relation.name)
-    if (target !== undefined && relation.ids !== undefined)
-      row[relation.ids] = linkedRows
-        .map((linkedRow) => choiceOf(target, linkedRow).key)
-        .sort(byText)
+  return {
+    with: relations.map(({ name }) => name).join(','),
+    fields: [...new Set([...fieldNames, ...linkFields])].join(','),
   }
-  for (const [index, relation] of nested.entries()) row[relation.name] = parts[index]?.data
-  return { row, version: record.version === undefined ? undefined : Number(row[record.version]) }
+}
+
+async function readNested({ to, by }: RelationInfo, key: string): Promise<PageRow[]> {
+  const target = recordNamed(to)
+  if (target === undefined || by === undefined) return []
+  const params = { [by]: key, limit: 200, count: 'none', orderBy: target.key }
+  const { data } = await request<PageRow[]>('GET', rowsOf(target), { params })
+  return data
 }
 
 /** @throws an error for which `isStale` is true if a written field has changed */
@@ -67,7 +82,7 @@ export async function writeStored(
       fieldOf(record, name) !== undefined || record.relations?.some(({ ids }) => ids === name),
   )
   await request('POST', api(`save/${record.path}/${encodeURIComponent(key)}`), {
-    body: { was: pick(row, names), values },
+    body: { was: storedValues(row, names), values },
   })
 }
 
@@ -83,14 +98,15 @@ export async function deleteStored(
   }
   const names = record.fields.map(({ name }) => name)
   await request('POST', api(`remove/${record.path}/${encodeURIComponent(key)}`), {
-    body: { was: pick(row, names) },
+    body: { was: storedValues(row, names) },
   })
 }
 
-const pick = (row: PageRow, names: readonly string[]): PageRow =>
+/** The values for the comparison on the server, where a missing value is null. */
+const storedValues = (row: PageRow, names: readonly string[]): PageRow =>
   Object.fromEntries(names.map((name) => [name, row[name] ?? null]))
 
-/** Whether the error says that the row has changed: 412, or 409 `CHANGED`. */
+/** Whether the error says that the row has changed: 412 for a record with versions, otherwise 409 `CHANGED`. */
 export const isStale = (error: unknown): boolean =>
   statusOf(error) === 412 ||
   (statusOf(error) === 409 && (error as { data?: { code?: unknown } }).data?.code === 'CHANGED')

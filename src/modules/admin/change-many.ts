@@ -32,7 +32,7 @@ export function updateMany(
   values: JsonRow,
   options: ChangeManyOptions,
 ): Promise<number> {
-  const update: RowChange = {
+  const update: RowOperation = {
     right: 'update',
     run: async (id) => (await records.update(id, { ...values })) ?? 'missing',
   }
@@ -48,14 +48,14 @@ export function deleteMany(
   ids: readonly string[],
   options: ChangeManyOptions,
 ): Promise<number> {
-  const remove: RowChange = {
+  const remove: RowOperation = {
     right: 'delete',
     run: async (id) => ((await records.delete(id)) ? null : 'missing'),
   }
   return changeMany(records, ids, remove, options)
 }
 
-interface RowChange {
+interface RowOperation {
   readonly right: 'update' | 'delete'
   /** @returns the updated row, null after a deletion, or `missing` if the row does not exist for the caller */
   readonly run: (id: string) => Promise<object | 'missing' | null>
@@ -64,7 +64,7 @@ interface RowChange {
 async function changeMany(
   records: PageRecord['records'],
   ids: readonly string[],
-  { right, run }: RowChange,
+  { right, run }: RowOperation,
   { summary, skipsMissing }: ChangeManyOptions,
 ): Promise<number> {
   const rights = await records.rights()
