@@ -4,8 +4,8 @@
 import { mergeHeaders, originOf, toAddress } from './request.js'
 import { readResponse } from './response.js'
 import type { ClientOptions, CommonOptions, Params } from './options.js'
-import { accessToken } from './token.js'
-import { wait } from './wait.js'
+import { tokenAccessor } from './token.js'
+import { readRetryAfter, wait } from './wait.js'
 
 export interface EventOptions extends ClientOptions, Pick<CommonOptions, 'signal' | 'credentials'> {
   /** Added to the query string of the path. */
@@ -51,46 +51,47 @@ export async function* events(
   options: EventOptions = {},
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const { signal, delay = 1000, maxDelay = 30_000 } = options
-  const state: StreamState = { id: options.lastEventId ?? '', wait: delay, tries: 0 }
+  const state: StreamState = { lastEventId: options.lastEventId ?? '', delay, tries: 0 }
   for (;;) {
-    const result = await connect(path, options, state)
-    if (result === 'done') return
-    if (result instanceof Response && result.body) {
-      yield* readEvents(result.body, state)
-    }
-    const retryAfter = typeof result === 'number' ? result : undefined
-    const limit = Math.min(maxDelay, state.wait * 2 ** state.tries++)
+    const { outcome, body, retryAfter }: ConnectionAttempt = await connect(path, options, state)
+    if (outcome === 'ended') return
+    if (body) yield* readEvents(body, state)
+    const limit = Math.min(maxDelay, state.delay * 2 ** state.tries++)
     await wait(retryAfter ?? limit * (0.5 + Math.random() / 2), signal)
   }
 }
 
 interface StreamState {
-  /** The id of the last event. */
-  id: string
+  lastEventId: string
   /** Milliseconds before the first new attempt. */
-  wait: number
+  delay: number
   /** Attempts since the last event. */
   tries: number
 }
 
-/**
- * @returns the stream, milliseconds to wait, `undefined` after a temporary failure, `done` if the server wants
- * no further requests
- */
+interface ConnectionAttempt {
+  /** `failed` if another attempt may succeed, `ended` if the server wants no further requests. */
+  readonly outcome: 'open' | 'failed' | 'ended'
+  readonly body?: ReadableStream<Uint8Array> | null
+  /** Milliseconds before the next attempt, if the server has sent them. */
+  readonly retryAfter?: number | undefined
+}
+
+/** @throws if another attempt would not help */
 async function connect(
   path: string,
   options: EventOptions,
   state: StreamState,
-): Promise<Response | number | 'done' | undefined> {
+): Promise<ConnectionAttempt> {
   const { baseUrl = '', tokenKey = 'app_token', auth, storage, signal, credentials } = options
   const url = toAddress(baseUrl, path, options)
   const isOwnOrigin = originOf(url) === originOf(baseUrl)
-  const tokenStore = accessToken({}, tokenKey, storage)
-  const token = auth && isOwnOrigin ? tokenStore() : undefined
+  const storedToken = tokenAccessor({}, tokenKey, storage)
+  const token = auth && isOwnOrigin ? storedToken() : undefined
   const headers = mergeHeaders(
     { Accept: 'text/event-stream' },
     token && { Authorization: `Bearer ${token}` },
-    state.id !== '' && { 'Last-Event-ID': state.id },
+    state.lastEventId !== '' && { 'Last-Event-ID': state.lastEventId },
     options.headers,
   )
   let response: Response
@@ -100,20 +101,20 @@ async function connect(
   } catch (error) {
     signal?.throwIfAborted()
     // fetch reports network failures as a TypeError, and other failures otherwise.
-    if ((error as Error).name === 'TypeError') return undefined
+    if ((error as Error).name === 'TypeError') return { outcome: 'failed' }
     throw error
   }
   const fresh = response.headers.get('FreshToken')
   // Not stored if the user has signed in or out meanwhile.
-  if (fresh && token && tokenStore() === token) tokenStore(fresh)
-  if (response.status === 204) return 'done'
+  if (fresh && token && storedToken() === token) storedToken(fresh)
+  if (response.status === 204) return { outcome: 'ended' }
   if (response.status === 429 || response.status >= 500) {
     await response.body?.cancel()
-    const seconds = Number(response.headers.get('Retry-After') ?? NaN)
-    return Number.isFinite(seconds) ? seconds * 1000 : undefined
+    return { outcome: 'failed', retryAfter: readRetryAfter(response.headers) }
   }
   const type = response.headers.get('Content-Type') ?? ''
-  if (response.ok && /^text\/event-stream\b/i.test(type)) return response
+  if (response.ok && /^text\/event-stream\b/i.test(type))
+    return { outcome: 'open', body: response.body }
   const apiResponse = await readResponse(response)
   throw Object.assign(Error(`${response.status} ${url} is not an event stream`), {
     ...apiResponse,
@@ -121,40 +122,30 @@ async function connect(
   })
 }
 
-/** A lost connection ends the events, as the end of a stream does. */
+/** Ends with the stream, also if the connection is lost. */
 async function* readEvents(
   body: ReadableStream<Uint8Array>,
   state: StreamState,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  // A line can arrive in many pieces, which are searched only once.
-  let pieces: string[] = []
-  let end = ''
+  const splitter = new LineSplitter()
   let fields: EventFields = { event: '', data: [] }
   try {
     for (;;) {
       const chunk = await reader.read().catch(() => undefined)
       if (chunk === undefined || chunk.done) return
-      // A line may end with CR LF, LF or CR; a CR at the end of a chunk may be the first half of CR LF.
-      const lines = (end + decoder.decode(chunk.value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
-      const rest = lines.pop() as string
-      const [first] = lines
-      if (first !== undefined) {
-        lines[0] = pieces.join('') + first
-        pieces = []
-      }
-      end = rest.endsWith('\r') ? '\r' : ''
-      pieces.push(end === '' ? rest : rest.slice(0, -1))
-      for (const line of lines) {
-        if (line !== '') readLine(line, fields, state)
-        else {
-          const { event, data } = fields
-          fields = { event: '', data: [] }
-          if (data.length === 0) continue
-          state.tries = 0
-          yield { event: event || 'message', data: parse(data.join('\n')), id: state.id }
+      for (const line of splitter.add(decoder.decode(chunk.value, { stream: true }))) {
+        if (line !== '') {
+          readLine(line, fields, state)
+          continue
         }
+        // An empty line ends an event. Without data, it is not an event.
+        const { event, data } = fields
+        fields = { event: '', data: [] }
+        if (data.length === 0) continue
+        state.tries = 0
+        yield { event: event || 'message', data: parse(data.join('\n')), id: state.lastEventId }
       }
     }
   } finally {
@@ -162,6 +153,29 @@ async function* readEvents(
   }
 }
 
+/** Splits a text that arrives in chunks into lines, which end with CR LF, LF or CR. */
+class LineSplitter {
+  /** The pieces of the last line. It can arrive in many pieces, and each is searched only once. */
+  #pieces: string[] = []
+  /** A CR at the end of the last chunk, which may be the first half of CR LF. */
+  #lastCr = ''
+
+  /** @returns the lines that end in this chunk */
+  add(chunk: string): string[] {
+    const lines = (this.#lastCr + chunk).split(/\r\n|\n|\r(?!$)/)
+    const rest = lines.pop() as string
+    const [first] = lines
+    if (first !== undefined) {
+      lines[0] = this.#pieces.join('') + first
+      this.#pieces = []
+    }
+    this.#lastCr = rest.endsWith('\r') ? '\r' : ''
+    this.#pieces.push(this.#lastCr === '' ? rest : rest.slice(0, -1))
+    return lines
+  }
+}
+
+/** The fields of an event that has not ended. */
 interface EventFields {
   event: string
   data: string[]
@@ -171,8 +185,8 @@ function readLine(line: string, fields: EventFields, state: StreamState): void {
   const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
   if (name === 'event') fields.event = value
   else if (name === 'data') fields.data.push(value)
-  else if (name === 'id' && !value.includes('\0')) state.id = value
-  else if (name === 'retry' && /^\d+$/.test(value)) state.wait = Number(value)
+  else if (name === 'id' && !value.includes('\0')) state.lastEventId = value
+  else if (name === 'retry' && /^\d+$/.test(value)) state.delay = Number(value)
 }
 
 function parse(text: string): unknown {

@@ -3,7 +3,7 @@
  *
  * It must fit into 1,536 bytes, gzip -9, which a test checks. Hence arrow functions, `==` and short error messages.
  */
-import { encodeBody, isJson, mergeHeaders, originOf, plain, toAddress } from './request.js'
+import { encodeBody, isJsonBody, mergeHeaders, originOf, toAddress, toJsonCopy } from './request.js'
 import { readResponse } from './response.js'
 import type {
   ApiResponse,
@@ -13,7 +13,7 @@ import type {
   RequestOptions,
 } from './options.js'
 import type { Client, Untyped } from './routes.js'
-import { accessToken } from './token.js'
+import { tokenAccessor } from './token.js'
 
 export type * from './options.js'
 export type * from './routes.js'
@@ -30,11 +30,12 @@ export const createClient = <R extends object = Untyped>(
     request: new Set<Interceptor<RequestConfig>>(),
     response: new Set<Interceptor<ApiResponse>>(),
   }
-  const memory = {}
+  const fallbackStore = {}
   let requestCount = 0
+  /** The number of the request whose response has brought the last fresh token. */
   let lastRotation = 0
-  // Null, unlike undefined, differs from every token that can be read.
-  let rotatedToken: string | null = null
+  /** The last fresh token. Null, unlike undefined, differs from every token that can be read. */
+  let freshToken: string | null = null
 
   const send = async (
     method: string,
@@ -50,12 +51,12 @@ export const createClient = <R extends object = Untyped>(
       tokenKey = 'app_token',
       headers,
       storage,
-      fetch: run = fetch,
+      fetch: runFetch = fetch,
     } = settings
     const requestInterceptors = [...interceptors.request]
     const responseInterceptors = [...interceptors.response]
-    const tokenStore = accessToken(memory, tokenKey, storage)
-    let token = auth && tokenStore()
+    const storedToken = tokenAccessor(fallbackStore, tokenKey, storage)
+    let token = auth && storedToken()
     // Referenced after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and then it never
     // fires.
     const signals = [
@@ -68,33 +69,36 @@ export const createClient = <R extends object = Untyped>(
       method,
       url: toAddress(baseUrl, path, options),
       headers: mergeHeaders(defaults, options.headers),
-      body: isJson(body) ? plain(body) : body,
+      body: isJsonBody(body) ? toJsonCopy(body) : body,
       signal: AbortSignal.any(signals),
     }
     for (const intercept of requestInterceptors) config = (await intercept(config)) ?? config
 
     config = { ...config, headers: mergeHeaders(config.headers) }
-    let hasOwnToken: unknown = config.headers.Authorization == defaults.Authorization
+    // The caller or an interceptor may have set another token. Other origins never get the stored one.
+    let sendsStoredToken: unknown = config.headers.Authorization == defaults.Authorization
     if (originOf(config.url) != originOf(baseUrl)) {
-      if (hasOwnToken) delete config.headers.Authorization
-      hasOwnToken = token = ''
+      if (sendsStoredToken) delete config.headers.Authorization
+      sendsStoredToken = token = ''
     }
     encodeBody(config, token)
 
     let response: ApiResponse
     try {
-      const raw = await run(config.url, config as RequestInit)
+      const raw = await runFetch(config.url, config as RequestInit)
       const fresh = raw.headers.get('FreshToken')
       if (
         fresh &&
         auth &&
-        hasOwnToken &&
+        sendsStoredToken &&
         originOf(raw.url || config.url) == originOf(baseUrl) &&
+        // Responses of earlier requests may come later, with an older token.
         requestNumber > lastRotation &&
-        (tokenStore() === token || tokenStore() === rotatedToken)
+        // Not after the user has signed in or out meanwhile.
+        (storedToken() === token || storedToken() === freshToken)
       ) {
         lastRotation = requestNumber
-        tokenStore((rotatedToken = fresh))
+        storedToken((freshToken = fresh))
       }
       response = await readResponse(raw)
     } catch (error) {
@@ -111,7 +115,7 @@ export const createClient = <R extends object = Untyped>(
 
   const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
     send(method, path, options?.body, options)
-  // Bound to nothing: it has no `this`, and a number is the shortest.
+  // `send` has no `this`, and a number is the shortest argument.
   const withBody = (method: string) => send.bind(0, method)
 
   return {

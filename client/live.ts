@@ -9,7 +9,7 @@ import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'
 import type { ClientBase } from './routes.js'
 import { applyChanges, type ListChanges } from './row-changes.js'
-import { accessToken } from './token.js'
+import { tokenAccessor } from './token.js'
 
 /** The change that a call of `draw` shows. */
 export interface LiveDetails {
@@ -65,7 +65,7 @@ interface OpenQuery extends Attempts {
   result?: unknown
   /** `server-life:version` of the result. Empty if the complete result must be requested. */
   id?: string
-  /** The token with which the server rejected it. */
+  /** The token with which the server has rejected the query. Until the token changes, the query is not requested again. */
   shut?: string | false | undefined
 }
 
@@ -77,14 +77,18 @@ interface EventData extends ListChanges {
   retryAfter?: number
 }
 
-/** An event of the server, or a message between tabs. */
-interface TabMessage {
+/** An event of the server for one query. */
+interface QueryEvent {
   event?: string
-  /** The path of the query. In a message with `paths`: the name of the tab. */
   path: string
   id?: string
   data?: EventData
-  /** The paths of all queries of a tab. */
+}
+
+/** A message between tabs: an event that the leader forwards, `leads` from a new leader, or the paths of a tab's queries. */
+interface TabMessage extends Partial<QueryEvent> {
+  /** The name of the tab, in a message with `paths`. */
+  tab?: string
   paths?: string[]
 }
 
@@ -100,8 +104,10 @@ type BrowserGlobals = Partial<Pick<typeof globalThis, 'BroadcastChannel'>> & {
   }
 }
 
-/** Milliseconds between two checks, and after which a silent tab counts as closed. */
-const [tickInterval, tabTimeout] = [1000, 90_000]
+/** Milliseconds between two checks. */
+const tickInterval = 1000
+/** Milliseconds after which a silent tab counts as closed. */
+const tabTimeout = 90_000
 
 /** Creates the function `live` for a client of `createClient`. */
 export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
@@ -121,7 +127,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
 
   const readToken = () => {
     const { auth, tokenKey = 'app_token', storage } = client.configure({})
-    return auth && accessToken({}, tokenKey, storage)()
+    return auth && tokenAccessor({}, tokenKey, storage)()
   }
 
   const queryOf = (path: string): OpenQuery => {
@@ -131,7 +137,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   }
 
   /** Lets the next connection request a path again. */
-  const drop = (path: string) => {
+  const markUnrequested = (path: string) => {
     requested = requested.filter((other) => other != path)
   }
 
@@ -149,34 +155,40 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     }
   }
 
-  /** Applies an event of the server. */
-  const apply = ({ event, path, id, data = {} }: TabMessage) => {
-    const query = queries.get(path)
-    if (!query) return
-    const { status = 500, retryAfter, set, gone = [], lost = false } = data
-    if (event == 'live') {
-      const [life, version] = parseId(id)
-      const [currentLife, currentVersion] = parseId(query.id)
-      const ahead = life == currentLife ? version - currentVersion : 0
-      if ('data' in data) {
-        // Two connections overlap while one replaces the other.
-        if (id == query.id || ahead < 0) return
-        query.result = data.data
-      } else if (ahead == 1) {
-        query.result = applyChanges(query.result as never, data)
-      } else {
-        if (ahead > 1 || life != currentLife) {
-          query.id = ''
-          drop(path)
-        }
-        return
+  /** Applies a complete result, or its changes if none was missed before. */
+  const applyResult = (query: OpenQuery, { path, id, data = {} }: QueryEvent) => {
+    const { set, gone = [], lost = false } = data
+    const [serverLife, version] = parseId(id)
+    const [currentLife, currentVersion] = parseId(query.id)
+    const versionsAhead = serverLife == currentLife ? version - currentVersion : 0
+    if ('data' in data) {
+      // Two connections overlap while one replaces the other.
+      if (id == query.id || versionsAhead < 0) return
+      query.result = data.data
+    } else if (versionsAhead == 1) {
+      query.result = applyChanges(query.result as never, data)
+    } else {
+      if (versionsAhead > 1 || serverLife != currentLife) {
+        query.id = ''
+        markUnrequested(path)
       }
-      query.id = id
-      query.tries = 0
-      notify(query, query.listeners, set ? { set, gone } : { lost })
       return
     }
-    drop(path)
+    query.id = id
+    query.tries = 0
+    notify(query, query.listeners, set ? { set, gone } : { lost })
+  }
+
+  /** Applies an event of the server. */
+  const apply = (message: QueryEvent) => {
+    const { event, path, data: { status = 500, retryAfter } = {} } = message
+    const query = queries.get(path)
+    if (!query) return
+    if (event == 'live') {
+      applyResult(query, message)
+      return
+    }
+    markUnrequested(path)
     if (event == 'ended' || status == 429 || status > 499) retryLater(query, retryAfter)
     else {
       query.shut = readToken()
@@ -186,12 +198,12 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   }
 
   /** Applies an event, and forwards it to the other tabs. */
-  const forward = (message: TabMessage) => {
+  const forward = (message: QueryEvent) => {
     channel?.postMessage(message)
     apply(message)
   }
 
-  /** Connects again if other queries are needed than the server was asked for. */
+  /** Connects if this tab is the leader, and other queries are due than were requested. */
   const connect = async () => {
     const token = readToken()
     const now = Date.now()
@@ -230,15 +242,15 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   /** Announces the queries of this tab, and connects soon, because pages often start several queries. */
   const announce = () => {
     const paths = [...queries].filter(([, { listeners }]) => listeners.size).map(([path]) => path)
-    channel?.postMessage({ path: tabName, paths } satisfies TabMessage)
+    channel?.postMessage({ tab: tabName, paths } satisfies TabMessage)
     setTimeout(() => void connect(), 20)
   }
 
   /** Handles a message of another tab. */
   const receive = (message: TabMessage) => {
-    const { event, path: tab, paths } = message
+    const { event, tab = '', paths } = message
     if (event == 'leads') announce()
-    else if (!paths) apply(message)
+    else if (!paths) apply(message as QueryEvent)
     else if (isLeader) {
       otherTabs.set(tab, { paths, at: Date.now() })
       for (const path of paths) {
@@ -277,7 +289,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     }
     const lead = () => {
       isLeader = true
-      joined.postMessage({ event: 'leads', path: tabName } satisfies TabMessage)
+      joined.postMessage({ event: 'leads' } satisfies TabMessage)
       void connect()
       return new Promise((resolve) => {
         signal.addEventListener('abort', resolve)
@@ -329,13 +341,13 @@ const openStream = async (
   signal: AbortSignal,
 ) => {
   const settings = client.configure({})
-  const { fetch: run = fetch } = settings
+  const { fetch: runFetch = fetch } = settings
   let body!: ReadableStream<Uint8Array> | null
   const streamClient = createClient({
     ...settings,
     // The client reads the head only, because the body does not end.
     fetch: async (url, init) => {
-      const response = await run(url, init)
+      const response = await runFetch(url, init)
       if (response.ok) ({ body } = response)
       return new Response(null, response)
     },
@@ -353,7 +365,7 @@ const openStream = async (
 /** Passes on the messages of a stream until it ends. Without a body it throws, and the request is tried again. */
 const readMessages = async (
   body: ReadableStream<Uint8Array>,
-  handle: (message: TabMessage & { ask: number }) => void,
+  handle: (message: QueryEvent & { ask: number }) => void,
 ) => {
   const reader = body.pipeThrough(new TextDecoderStream() as TextDecoding).getReader()
   for (let rest = ''; ;) {
@@ -366,7 +378,7 @@ const readMessages = async (
     rest = blocks.pop() as string
     for (const block of blocks) {
       const [, data] = block.split('\ndata: ')
-      if (data) handle(JSON.parse(data) as TabMessage & { ask: number })
+      if (data) handle(JSON.parse(data) as QueryEvent & { ask: number })
     }
   }
 }
@@ -374,13 +386,13 @@ const readMessages = async (
 /** Sets the time of the next attempt. Waits double up to 30 seconds, and are random, so that clients do not reconnect together. */
 const retryLater = (attempts: Attempts, seconds?: number) => {
   attempts.due =
-    Date.now() +
-    (seconds || Math.min(30, 2 ** attempts.tries++ / 2) * (0.5 + Math.random())) * tickInterval
+    Date.now() + (seconds || Math.min(30, 2 ** attempts.tries++ / 2) * (0.5 + Math.random())) * 1000
 }
 
-const parseId = (id = ''): [life: string | undefined, version: number] => {
-  const [life, version] = id.split(':')
-  return [life, Number(version)]
+/** `server-life:version` */
+const parseId = (id = ''): [serverLife: string | undefined, version: number] => {
+  const [serverLife, version] = id.split(':')
+  return [serverLife, Number(version)]
 }
 
 /** Logs errors of a listener, so that the other listeners are called too. */

@@ -10,15 +10,15 @@ export interface Draft extends Omit<RequestInit, 'body' | 'headers'> {
   body?: unknown
 }
 
-/** A copy as JSON would transport it. */
-export const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+/** A copy of the value after its way through JSON. */
+export const toJsonCopy = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 /**
  * Whether the value is sent as JSON: an object, a list, a number or a boolean, not a form, a Blob or bytes.
  *
  * Checked by tag, not instanceof: a form of another realm (an iframe) is a form too.
  */
-export const isJson = (value: unknown): boolean =>
+export const isJsonBody = (value: unknown): boolean =>
   / (Ob|Num|Bo|Array])/.test({}.toString.call(value))
 
 /**
@@ -31,7 +31,7 @@ export const encodeBody = (draft: Draft, token: string | false | undefined): voi
   const { headers, body } = draft
   if (draft.method == 'GET') delete headers['Content-Type']
   else if (
-    isJson(body) ||
+    isJsonBody(body) ||
     // Node's Buffer has it too, and is bytes.
     ((body as Date | undefined)?.toJSON && (body as { buffer?: unknown }).buffer == null) ||
     (token && body == null)
@@ -76,7 +76,7 @@ export const toAddress = (base: string, path: string, options: RequestOptions): 
       : base
   }
   // Dates become ISO 8601 and `undefined` null, as in a body.
-  const query = plain(params) as Record<string, string | null | (string | null)[]>
+  const query = toJsonCopy(params) as Record<string, string | null | (string | null)[]>
   for (const key in query) {
     for (const value of [query[key]].flat()) {
       // Not URLSearchParams because it writes `+` for a space. No `$` survives encoding, so `$&` is the only one.

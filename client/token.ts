@@ -5,11 +5,10 @@ import type { TokenStore } from './options.js'
 declare const localStorage: TokenStore
 
 /**
- * @returns a function that stores a fresh token, if there is one, and returns the stored token
- *
  * @param memory receives the token if the store is missing, blocked or full
+ * @returns a function that returns the stored token. With an argument, it stores this token first
  */
-export const accessToken =
+export const tokenAccessor =
   (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>
   (fresh?: string): string | undefined => {
     try {

@@ -1,6 +1,18 @@
-/** Waits until the time is over or the signal aborts. */
+/** The waits between attempts. */
 
-/** @throws the signal's reason once it is aborted */
+/**
+ * Reads the header `Retry-After`, which has seconds or a date.
+ *
+ * @returns milliseconds from now, or undefined if the header is missing or not valid
+ */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('Retry-After') ?? ''
+  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+}
+
+/** Waits until the time is over. @throws the signal's reason once it is aborted */
 export async function wait(
   milliseconds: number,
   signal: AbortSignal | null | undefined,

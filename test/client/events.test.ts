@@ -93,6 +93,13 @@ describe('events', () => {
     expect(connections).toEqual([undefined, '7', '7', '7', '7', '7'])
   })
 
+  it('comes back at the date of Retry-After', async () => {
+    const headers = { 'Retry-After': 'Wed, 21 Oct 2015 07:28:00 GMT' }
+    script = [(response) => response.writeHead(503, headers).end(), end]
+    expect(await read({ delay: 60_000 })).toEqual([])
+    expect(connections.length).toBe(2)
+  })
+
   it('rejects with the status for what is not an event stream', async () => {
     script = [
       (response) =>
