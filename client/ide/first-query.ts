@@ -15,10 +15,11 @@ import {
 
 type QueryField = GraphQLField<unknown, unknown>
 
-/** A selection has at most this many fields with plain values. */
-const maxFields = 6
-const rows = 5
-/** Connections of Relay have their rows two levels below: `edges { node { … } }`. */
+/** A selection has at most this many leaf fields. */
+const maxLeaves = 6
+/** The limit of a list. */
+const rowLimit = 5
+/** The levels of selections. Rows in a connection of Relay need three: `items { edges { node { … } } }`. */
 const maxDepth = 3
 
 /**
@@ -35,9 +36,9 @@ query ${selection}
 `
 }
 
-/** The best root field of the query type that needs no arguments. */
+/** A root field of the query type that needs no arguments: preferably a list, or else an object. */
 function chooseField(schema: GraphQLSchema): QueryField | undefined {
-  const fields = usableFields(schema.getQueryType()).filter((field) => canWrite(field, 1))
+  const fields = usableFields(schema.getQueryType()).filter((field) => hasLeaf(field, 1))
   const rank = ({ type }: QueryField): number => {
     if (isLeafType(getNamedType(type))) return 2
     return isList(type) ? 0 : 1
@@ -57,20 +58,22 @@ function usableFields(type: GraphQLNamedType | undefined | null): QueryField[] {
   )
 }
 
+/** The usable fields that have a scalar or an enum as their type. */
 function leavesOf(type: GraphQLNamedType): QueryField[] {
   return usableFields(type).filter((field) => isLeafType(getNamedType(field.type)))
 }
 
-function canWrite({ type }: QueryField, depth: number): boolean {
+/** Whether the field is a leaf, or leads to one within the depth. Otherwise a selection of it would be empty. */
+function hasLeaf({ type }: QueryField, depth: number): boolean {
   const named = getNamedType(type)
-  return isLeafType(named) || leavesOf(named).length > 0 || nextFields(named, depth).length > 0
+  return isLeafType(named) || leavesOf(named).length > 0 || parentsOfLeaves(named, depth).length > 0
 }
 
-/** Fields with objects, which lead to plain values within the depth. */
-function nextFields(type: GraphQLNamedType, depth: number): QueryField[] {
+/** The usable fields with an object that leads to a leaf. */
+function parentsOfLeaves(type: GraphQLNamedType, depth: number): QueryField[] {
   if (depth >= maxDepth) return []
   return usableFields(type).filter(
-    (field) => !isLeafType(getNamedType(field.type)) && canWrite(field, depth + 1),
+    (field) => !isLeafType(getNamedType(field.type)) && hasLeaf(field, depth + 1),
   )
 }
 
@@ -80,11 +83,11 @@ function writeField(field: QueryField, depth: number): string {
   const limit = isList(type)
     ? args.find((arg) => ['limit', 'first'].includes(arg.name) && String(arg.type) === 'Int')
     : undefined
-  const head = `${indent}${name}${limit === undefined ? '' : `(${limit.name}: ${rows})`}`
+  const head = `${indent}${name}${limit === undefined ? '' : `(${limit.name}: ${rowLimit})`}`
   const named = getNamedType(type)
   if (isLeafType(named)) return head
-  const leaves = leavesOf(named).slice(0, maxFields)
-  const fields = leaves.length > 0 ? leaves : nextFields(named, depth).slice(0, 1)
+  const leaves = leavesOf(named).slice(0, maxLeaves)
+  const fields = leaves.length > 0 ? leaves : parentsOfLeaves(named, depth).slice(0, 1)
   const lines = fields.map((child) => writeField(child, depth + 1))
   return `${head} {\n${lines.join('\n')}\n${indent}}`
 }
