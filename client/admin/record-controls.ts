@@ -183,7 +183,7 @@ export function makeLinksControl(
       },
     })
     picker.input.id = id
-    return { content: el('div', { class: 'ties' }, list, picker.node), box: picker.input }
+    return { content: el('div', { class: 'linked-rows' }, list, picker.node), box: picker.input }
   })
   draw()
   return {

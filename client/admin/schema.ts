@@ -54,12 +54,12 @@ export interface FieldInfo {
 export interface RelationInfo {
   readonly name: string
   readonly label?: string
-  readonly kind: 'one' | 'many' | 'ties'
+  readonly kind: 'one' | 'many' | 'links'
   /** The other record's name. */
   readonly to: string
   /** The field that holds the key of the one row: here, or in the other record for `many`. */
   readonly by?: string
-  /** For `ties` (many-to-many): the property with the keys of the linked rows. */
+  /** For `links` (many-to-many): the property with the keys of the linked rows. */
   readonly ids?: string
   /** The caller may change the links of a relation with `ids`. */
   readonly linkable?: true

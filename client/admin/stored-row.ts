@@ -30,7 +30,7 @@ export async function readStored(record: RecordInfo, key: string): Promise<Store
 /** Reads a row with the keys of its linked rows. */
 async function readWithLinks(record: RecordInfo, key: string): Promise<PageRow> {
   const relations = (record.relations ?? []).filter(
-    ({ kind, ids }) => kind === 'ties' && ids !== undefined,
+    ({ kind, ids }) => kind === 'links' && ids !== undefined,
   )
   const params = relations.length === 0 ? {} : linkParams(record, relations)
   const { data: row } = await request<PageRow>('GET', rowsOf(record, key), { params })

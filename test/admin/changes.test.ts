@@ -36,7 +36,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect(await desk.database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
     })
 
-    it('compares ties', async () => {
+    it('compares links', async () => {
       expect((await save({ labelIds: [] }, { labelIds: [2, 1] })).status).toBe(200)
       expect((await save({ labelIds: [] }, { labelIds: [1] })).body).toMatchObject({
         theirs: { labelIds: [1, 2] },

@@ -93,7 +93,7 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     ])
   })
 
-  it('has the keys of tied rows, and ties by them', async () => {
+  it('has the keys of linked rows, and links by them', async () => {
     const save = { was: {}, values: { labelIds: [2, 1] } }
     expect((await editor().post('/admin/api/save/tickets/1', save)).status).toBe(200)
     const { text } = await out('?fields=id,labelIds')

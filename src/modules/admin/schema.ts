@@ -144,7 +144,7 @@ function columnsOf(rights: RecordRights, pageTypes: ReadonlySet<Class>): string[
 /** Controls whose values are too long for a column. */
 const longControls: ReadonlySet<Presentation['control']> = new Set(['lines', 'json', 'file'])
 
-const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
+const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'links' } as const
 
 function describeField(field: FieldDescription, kinds: SharedList, depth = 0): SchemaPart {
   const { name, presentation, list, required, nullable, rules, nested } = field
