@@ -114,6 +114,24 @@ describe('the pool of PostgreSQL connections', () => {
     },
   )
 
+  it('does not count reads that have not ended as quick runs of their statement', async () => {
+    const app = await open(10)
+    const reads = await whileLocked(lockRocks, async () => {
+      const clients = ['203.0.113.8', '203.0.113.9']
+      // In the process, so that all reads begin before one of them can count as slow.
+      const pending = Array.from({ length: 40 }, (_, n) => {
+        const headers = { 'x-forwarded-for': clients[n % 2] ?? '' }
+        return app.inject({ url: slowPath(n), headers })
+      })
+      await waitUntil(async () => (await waitingLists()) >= 5)
+      await settleWaiting()
+      expect(await waitingLists()).toBe(5)
+      return pending
+    })
+    for (const read of reads) expect((await read).status).toBe(200)
+    await app.close()
+  })
+
   it('is closed while a caller waits for a connection, and the caller gets an error', async () => {
     const single = await connect(`${url}?connections=1`, { records })
     let release = (): void => undefined

@@ -46,8 +46,7 @@ interface Group {
   readonly tick: number
   /** They end soon and need no slot. */
   readonly isQuick: boolean
-  size: number
-  readonly waiting: Call[]
+  readonly calls: Call[]
   connection: PooledConnection | undefined
 }
 
@@ -136,19 +135,18 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
     const group = this.#group
     const isQuick = endsSoon(call)
     const isSameTick = group?.tick === currentTick() && group.isQuick === isQuick
-    const fits = isSameTick && group.size < maxBatch
+    const fits = isSameTick && group.calls.length < maxBatch
     if (group === undefined || !fits || group.connection?.isBroken === true) {
       this.#begin(call, isQuick)
       return
     }
-    group.size++
-    if (group.connection === undefined) group.waiting.push(call)
-    else group.connection.send(call)
+    group.calls.push(call)
+    group.connection?.send(call)
   }
 
   #begin(call: Call, isQuick: boolean): void {
     const tick = currentTick()
-    const group: Group = { tick, isQuick, size: 1, waiting: [call], connection: undefined }
+    const group: Group = { tick, isQuick, calls: [call], connection: undefined }
     this.#group = group
     this.#waiting.add(group)
     const go = (): void => {
@@ -167,7 +165,7 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
       fail: (error) => {
         this.#waiting.delete(group)
         if (!group.isQuick) slots.release(this)
-        for (const waiting of group.waiting.splice(0)) waiting.failUnsent(error)
+        for (const call of group.calls.splice(0)) call.failUnsent(error)
       },
     })
   }
@@ -179,9 +177,9 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
       onIdle(connection)
       return
     }
-    const calls = group.waiting.splice(0)
+    const { calls } = group
     group.connection = connection
-    this.#parts.quickReads.watch(connection)
+    this.#parts.quickReads.watch(connection, calls)
     this.#running.add(connection)
     connection.onIdle = onIdle
     connection.sendAll(calls)
@@ -190,8 +188,8 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
   #end(): void {
     this.isOver = true
     this.#parts.slots.cancel(this)
-    for (const { waiting } of this.#waiting)
-      for (const call of waiting.splice(0)) call.reject(requestEndedError())
+    for (const { calls } of this.#waiting)
+      for (const call of calls.splice(0)) call.reject(requestEndedError())
     this.#waiting.clear()
     for (const connection of this.#running) connection.cancel()
   }

@@ -186,7 +186,7 @@ export class SharedReads {
 
 /** The minimum size of the pool. A smaller pool needs its connections for long reads, reads by key and writes. */
 const minPool = 6
-/** The number of runs after which a statement without slow runs is considered quick. */
+/** The number of ended runs after which a statement without slow runs is considered quick. */
 const minRuns = 32
 /** Milliseconds for which a slow run is remembered. */
 const slowMemory = 10_000
@@ -196,6 +196,7 @@ const slowMemory = 10_000
 const watchInterval = 50
 
 interface RunHistory {
+  /** The number of runs that have ended. */
   runs: number
   slowAt: number
 }
@@ -206,7 +207,7 @@ export class QuickReads extends SharedReads {
   readonly #mayShare: boolean
   readonly #histories = new WeakMap<Statement, RunHistory>()
   /** Connections with the reads of one request each. */
-  readonly #watched = new Set<PooledConnection>()
+  readonly #watched = new Map<PooledConnection, readonly PooledCall[]>()
   #watchTimer: NodeJS.Timeout | undefined
 
   /**
@@ -231,31 +232,30 @@ export class QuickReads extends SharedReads {
     this.#mayShare = pool.maxConnections >= minPool
   }
 
-  /** Counts as a run of the statement, so it must be called once for each run. */
   isQuick(statement: Statement): boolean {
-    if (!this.#mayShare) return false
     const history = this.#histories.get(statement)
-    if (history === undefined) {
-      this.#histories.set(statement, { runs: 1, slowAt: -Infinity })
-      return false
-    }
-    if (history.runs < minRuns) {
-      history.runs++
-      return false
-    }
+    if (history === undefined || history.runs < minRuns) return false
     return history.slowAt === -Infinity || performance.now() - history.slowAt > slowMemory
   }
 
-  /** Records slow statements on a connection until `unwatch` is called. */
-  watch(connection: PooledConnection): void {
+  /**
+   * Records slow statements on a connection until `unwatch` is called.
+   *
+   * @param calls the calls of the connection. More may be added
+   */
+  watch(connection: PooledConnection, calls: readonly PooledCall[]): void {
+    if (!this.#mayShare) return
     connection.lastSeenFirst = undefined
-    this.#watched.add(connection)
+    this.#watched.set(connection, calls)
     this.#watchTimer ??= setInterval(() => {
       this.#inspectWatched()
     }, watchInterval).unref()
   }
 
+  /** Counts the calls of a connection as runs of their statements. */
   unwatch(connection: PooledConnection): void {
+    for (const { statement } of this.#watched.get(connection) ?? [])
+      this.#historyOf(statement).runs++
     this.#watched.delete(connection)
   }
 
@@ -264,7 +264,7 @@ export class QuickReads extends SharedReads {
       clearInterval(this.#watchTimer)
       this.#watchTimer = undefined
     }
-    for (const connection of this.#watched) {
+    for (const connection of this.#watched.keys()) {
       const { first } = connection.calls
       const isStillFirst = first !== undefined && first === connection.lastSeenFirst
       connection.lastSeenFirst = first
@@ -276,7 +276,12 @@ export class QuickReads extends SharedReads {
   }
 
   #recordSlow(statement: Statement): void {
-    const history = this.#histories.get(statement)
-    if (history !== undefined) history.slowAt = performance.now()
+    this.#historyOf(statement).slowAt = performance.now()
+  }
+
+  #historyOf(statement: Statement): RunHistory {
+    const history = this.#histories.get(statement) ?? { runs: 0, slowAt: -Infinity }
+    this.#histories.set(statement, history)
+    return history
   }
 }
