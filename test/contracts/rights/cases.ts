@@ -95,14 +95,13 @@ export async function expectForCallers(
   isWrite: boolean,
   expectedOf: (caller: CallerName, actual: unknown) => unknown,
 ): Promise<void> {
-  const before = isWrite ? await fixture.snapshotAfterRestore() : undefined
   for (const caller of callers) {
     const result = await operation(open(fixture.tokens.get(caller)))
     const actual = ignoringRows(valueOrOutcome(result))
     expect([caller, actual]).toEqual([caller, ignoringRows(expectedOf(caller, actual))])
     if (!isWrite) continue
     if (result.outcome === 'done') await fixture.restore()
-    else expect([caller, await fixture.snapshot()]).toEqual([caller, before])
+    else expect([caller, await fixture.snapshot()]).toEqual([caller, fixture.initialRows])
   }
   fixture.markUnchanged()
 }

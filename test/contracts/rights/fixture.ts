@@ -280,37 +280,92 @@ class Credentials {
   @Field('string') name!: string
 }
 
-/** The tables of the records, each before those that it refers to. */
-const tables = [
-  'post',
-  'notice_ticket',
-  'ticket_pin',
-  'entry_ticket',
-  'ticket_wish',
-  'ticket',
-  'visit',
-  'ledger',
-  'note',
-  'task',
-  'member_project',
-  'member',
-  'project',
-  'account',
-  'vault',
-  'till',
-  'invoice',
-  'shift',
-  'staff',
-  'notice',
-  'entry',
-  'wish',
-  'draft',
-]
+/** The tables of the records, each before those that it refers to, with the tables that refer to it. */
+const referringTables: { readonly [table: string]: readonly string[] } = {
+  post: [],
+  notice_ticket: [],
+  ticket_pin: [],
+  entry_ticket: [],
+  ticket_wish: [],
+  ticket: ['notice_ticket', 'ticket_pin', 'entry_ticket', 'ticket_wish'],
+  visit: ['ticket'],
+  ledger: ['post'],
+  note: ['post'],
+  task: [],
+  member_project: [],
+  member: ['ticket', 'member_project'],
+  project: ['task', 'member_project'],
+  account: ['post'],
+  vault: ['post'],
+  till: [],
+  invoice: [],
+  shift: ['post'],
+  staff: ['post'],
+  notice: ['notice_ticket', 'ticket_pin'],
+  entry: ['entry_ticket'],
+  wish: ['ticket_wish'],
+  draft: ['post'],
+}
+const tables = Object.keys(referringTables)
 
-const restoreStatements = [
-  ...tables.map((table) => `delete from ${table}`),
-  ...tables.toReversed().map((table) => `insert into ${table} select * from copy_${table}`),
-]
+/** The tables whose rows are deleted and inserted again because the rows of one changed. */
+function tablesToRestore(changed: string): string[] {
+  return [changed, ...(referringTables[changed] ?? []).flatMap(tablesToRestore)]
+}
+
+/** The statements that restore tables, each with the names of its table's causes. */
+const restoreStatements: readonly (readonly [statement: string, causes: readonly string[]])[] = [
+  ...tables.map((table) => [`delete from ${table}`, table] as const),
+  ...tables
+    .toReversed()
+    .map((table) => [`insert into ${table} select * from copy_${table}`, table] as const),
+].map(([statement, table]) => [
+  statement,
+  tables.filter((changed) => tablesToRestore(changed).includes(table)),
+])
+
+/**
+ * Statements that record in `changed_table` which tables have other rows than at the start. Every caller of every case
+ * compares and restores the rows, and most write none, or those of one table.
+ */
+const tracking = {
+  sqlite: [
+    'create table changed_table (name text)',
+    ...tables.flatMap((table) =>
+      ['insert', 'update', 'delete'].map(
+        (event) =>
+          `create trigger ${event}_${table} after ${event} on ${table} begin insert into changed_table values ('${table}'); end`,
+      ),
+    ),
+  ],
+  postgres: [
+    'create table changed_table (name text)',
+    `create function record_change() returns trigger language plpgsql as $$ begin
+      if current_setting('rights.restores', true) is distinct from 'yes' then
+        insert into changed_table values (tg_table_name);
+      end if;
+      return null;
+    end $$`,
+    ...tables.map(
+      (table) =>
+        `create trigger change after insert or update or delete on ${table} for each row execute function record_change()`,
+    ),
+    // A function keeps the plans of its statements.
+    `create function restore_rows() returns void language plpgsql as $$
+      declare changed text[] := (select array_agg(name) from changed_table);
+      begin
+        if changed is null then return; end if;
+        perform set_config('rights.restores', 'yes', true);
+        ${restoreStatements
+          .map(
+            ([statement, causes]) =>
+              `if changed && array['${causes.join("', '")}'] then ${statement}; end if;`,
+          )
+          .join('\n')}
+        delete from changed_table;
+      end $$`,
+  ],
+}
 
 /** The sign-in that the admin page names. */
 @Controller('/login')
@@ -356,8 +411,8 @@ export class Fixture {
   readonly loggedErrors: string[] = []
   readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
   #isClear = false
-  #restored: unknown
-  #hasCopies = false
+  /** The rows of all tables that every test begins with. */
+  initialRows: unknown
 
   async open(url: string): Promise<void> {
     const silent = (): void => undefined
@@ -406,18 +461,10 @@ export class Fixture {
     await this.database.close()
   }
 
-  /** All rows. One statement on PostgreSQL, because every caller of every refused write compares them. */
+  /** The rows of all tables. */
   async snapshot(): Promise<unknown> {
-    const { kysely, engineName } = this.database
-    if (engineName === 'postgres')
-      return (await sql.raw('select stored_rows()').execute(kysely)).rows
-    const types = Object.values<Class>(records)
-    return Promise.all(types.map((type) => this.database.records(type).list()))
-  }
-
-  /** The result of `snapshot` after `restore`. */
-  async snapshotAfterRestore(): Promise<unknown> {
-    return (this.#restored ??= await this.snapshot())
+    const { rows } = await this.#run('select name from changed_table limit 1')
+    return rows.length === 0 ? this.initialRows : this.#readRows()
   }
 
   /** Marks the rows as unchanged, so that the next `restore` has nothing to do. */
@@ -432,31 +479,39 @@ export class Fixture {
       this.#isClear = false
       return
     }
-    if (this.#hasCopies) return this.#restoreFromCopies()
-    for (const table of tables) await this.database.kysely.deleteFrom(table).execute()
-    await this.#createRows()
-    for (const table of tables)
-      await this.database.kysely.schema
-        .createTable(`copy_${table}`)
-        .as(this.database.kysely.selectFrom(table).selectAll())
-        .execute()
-    if (this.database.engineName === 'postgres') {
-      const rows = tables.map((table) => `(select json_agg(t order by t::text) from ${table} t)`)
-      const functions = [
-        `restore_rows() returns void language plpgsql as $$ begin ${restoreStatements.join(';')}; end $$`,
-        `stored_rows() returns json language plpgsql as $$ begin return json_build_array(${rows.join()}); end $$`,
-      ]
-      for (const one of functions)
-        await sql.raw(`create function ${one}`).execute(this.database.kysely)
-    }
-    this.#hasCopies = true
+    if (this.initialRows === undefined) await this.#begin()
+    else if (this.database.engineName === 'postgres') await this.#run('select restore_rows()')
+    else await this.#restoreTables()
   }
 
-  /** A function on PostgreSQL, which keeps its plans, because every caller of every case restores the rows. */
-  async #restoreFromCopies(): Promise<void> {
+  async #begin(): Promise<void> {
     const { kysely, engineName } = this.database
-    if (engineName === 'postgres') await sql.raw('select restore_rows()').execute(kysely)
-    else for (const statement of restoreStatements) await sql.raw(statement).execute(kysely)
+    await this.#createRows()
+    for (const table of tables)
+      await kysely.schema
+        .createTable(`copy_${table}`)
+        .as(kysely.selectFrom(table).selectAll())
+        .execute()
+    for (const statement of tracking[engineName as keyof typeof tracking])
+      await this.#run(statement)
+    this.initialRows = await this.#readRows()
+  }
+
+  async #restoreTables(): Promise<void> {
+    const { rows } = await this.#run('select distinct name from changed_table')
+    if (rows.length === 0) return
+    for (const [statement, causes] of restoreStatements)
+      if (rows.some(({ name }) => causes.includes(name))) await this.#run(statement)
+    await this.#run('delete from changed_table')
+  }
+
+  async #readRows(): Promise<unknown[]> {
+    const read = tables.map((table) => this.#run(`select * from ${table}`))
+    return (await Promise.all(read)).map(({ rows }) => rows)
+  }
+
+  #run(statement: string): Promise<{ readonly rows: readonly { readonly name: string }[] }> {
+    return sql.raw<{ readonly name: string }>(statement).execute(this.database.kysely)
   }
 
   async #createRows(): Promise<void> {
