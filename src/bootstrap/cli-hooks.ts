@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { findLoadingCopy, setLoadsApplication } from '../errors/copies.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/class.js'
@@ -77,14 +78,20 @@ export function wasBootstrapCalled(): boolean {
   return wasCalled
 }
 
+interface CapturedBootstrap<T> {
+  readonly call: BootstrapCall
+  /** The loaded module. Undefined if it waits for its call, as `await bootstrap(…)` does. */
+  readonly loaded: T | undefined
+}
+
 /**
- * Loads a file and captures its first call of `bootstrap`. That call never returns, so the code after it does not run.
+ * Loads a file and captures its first call of `bootstrap`. That call never returns, so the code after `await` does not run.
  *
  * @returns the call or, if there was none, the loaded module
  */
 export async function captureBootstrap<T>(
   load: () => Promise<T>,
-): Promise<{ readonly call: BootstrapCall } | { readonly loaded: T }> {
+): Promise<CapturedBootstrap<T> | { readonly loaded: T }> {
   const call = new Promise<{ call: BootstrapCall }>((resolve) => {
     take = (captured) => {
       resolve({ call: captured })
@@ -92,7 +99,12 @@ export async function captureBootstrap<T>(
   })
   setLoadsApplication(true)
   try {
-    return await Promise.race([call, load().then((loaded) => ({ loaded }))])
+    const loading = load().then((loaded) => ({ loaded }))
+    const first = await Promise.race([call, loading])
+    if (!('call' in first)) return first
+    // A module that does not wait for its call is loaded as soon as the pending callbacks have run.
+    const settled = await Promise.race([loading.catch(() => undefined), eventLoopTick(undefined)])
+    return { ...first, loaded: settled?.loaded }
   } finally {
     setLoadsApplication(false)
     take = undefined

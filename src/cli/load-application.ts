@@ -4,7 +4,7 @@
  */
 
 import { isJobRecord } from '../bootstrap/learn-secrets.js'
-import { existsSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -92,6 +92,8 @@ export interface LoadedApplication {
   readonly options: BootstrapOptions
   /** The absolute path of the loaded file. */
   readonly path: string
+  /** What the file exports. Undefined if it waits for its call of `bootstrap`, which never returns here. */
+  readonly exports: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
@@ -108,14 +110,16 @@ export async function loadApplication(
       'the application is unknown. Name its file with --module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
     )
   }
-  const file = resolve(cwd, named)
+  const source = resolve(cwd, named)
+  const built = path === undefined ? builtFileOf(source) : undefined
+  const file = built ?? source
   if (!existsSync(file))
     throw new UsageError(
       `the file ${named} does not exist. Build the application first, or name another file: --module dist/main.js.`,
     )
   if (isSource(file)) await loadSources?.(file)
-  const found = await captureBootstrap(() => importFile(file, named))
-  if ('call' in found) return { ...found.call, path: file }
+  const found = await reportingExit(named, () => captureBootstrap(() => importFile(file, named)))
+  if ('call' in found) return { ...found.call, path: file, exports: found.loaded }
   const { loaded } = found
   const module = exportedModule(loaded)
   if (module === undefined) {
@@ -124,7 +128,19 @@ export async function loadApplication(
       `${named} does not call bootstrap, and exports no module as AppModule, as default or as its only class with @Module. It exports ${names}.`,
     )
   }
-  return { module, options: loaded.options ?? {}, path: file }
+  return { module, options: loaded.options ?? {}, path: file, exports: loaded }
+}
+
+/**
+ * On servers, development dependencies such as tsx are often missing.
+ *
+ * @returns `dist/main.js` for `src/main.ts`, if tsx is not installed and the built file exists
+ */
+export function builtFileOf(source: string): string | undefined {
+  if (!isSource(source) || canLoadSources || findLoader(source) !== undefined) return undefined
+  const inDist = source.replace(/([\\/])src([\\/](?:(?!\1src\2).)*)$/, '$1dist$2')
+  const built = inDist.replace(/\.([cm]?)tsx?$/, '.$1js')
+  return built !== source && existsSync(built) ? built : undefined
 }
 
 /** @returns the application's module among the exports of a file: `AppModule`, the default, or the only class with `@Module` */
@@ -143,6 +159,25 @@ export async function startExportedModule(
   if (module === undefined || wasBootstrapCalled()) return
   const { bootstrap } = await import('../bootstrap/bootstrap.js')
   await bootstrap(module, exported.options ?? {})
+}
+
+/** Node's exit code if the event loop is empty while a top-level `await` waits. */
+export const unsettledAwait = 13
+
+/** Reports a module that ends the process while it is loaded. */
+async function reportingExit<T>(named: string, load: () => Promise<T>): Promise<T> {
+  const report = (exitCode: number): void => {
+    if (process.exitCode === unsettledAwait) return
+    const text = `filigree: ${named} or one of its modules ended the process with code ${exitCode} while it was loaded.\n`
+    writeSync(process.stderr.fd, text)
+    if (exitCode === 0) process.exitCode = 1
+  }
+  process.on('exit', report)
+  try {
+    return await load()
+  } finally {
+    process.off('exit', report)
+  }
 }
 
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {

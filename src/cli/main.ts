@@ -1,10 +1,20 @@
 #!/usr/bin/env node
 /** The entry point of the `filigree` command. */
-import { fchmodSync, fstatSync } from 'node:fs'
+import { fchmodSync, fstatSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { showsColours } from './output.js'
-import { loadSources } from './load-application.js'
+import { loadSources, unsettledAwait } from './load-application.js'
 import { runCommand } from './run-command.js'
+
+// Node sets the code in a listener of its own, so the argument is still 0.
+process.on('exit', () => {
+  if (process.exitCode !== unsettledAwait) return
+  const command = process.argv[2] ?? ''
+  writeSync(
+    process.stderr.fd,
+    `filigree ${command}: the application waits for something that never happens, so the command could not end. Look for an await in its modules, or in a provider's make, of a promise that nothing settles.\n`,
+  )
+})
 
 const isInteractive = process.stdin.isTTY && process.stdout.isTTY
 const code = await runCommand(process.argv.slice(2), {

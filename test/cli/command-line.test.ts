@@ -106,6 +106,19 @@ describe('filigree --help', () => {
   })
 })
 
+describe('a command whose application does not let it end', () => {
+  it.each([
+    ['ends the process', 'process.exit(0)', 1, 'ended the process with code 0'],
+    ['waits for ever', 'await new Promise(() => {})', 13, 'waits for something that never happens'],
+  ])('says so if a module %s', async (_what, text, expected, message) => {
+    await writeFile(join(folder, 'src/silent.ts'), `${text}\nexport {}\n`)
+    for (const command of ['routes', 'types', 'openapi', 'doctor']) {
+      const { code, err } = await run([command, '--module', 'src/silent.ts'])
+      expect([command, code, err]).toEqual([command, expected, expect.stringContaining(message)])
+    }
+  })
+})
+
 /** The problems that `routes` reports of a program, and for each the source line that its report points to. */
 async function reportOf(source: string) {
   await writeFile(join(folder, 'src/places.ts'), source)

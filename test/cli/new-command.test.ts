@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { findOrigin, readInstalledPackage } from '../../src/cli/project-files.js'
-import { readChoices } from '../../src/cli/commands/new.js'
+import { readChoices, readVersions } from '../../src/cli/commands/new.js'
 import { root } from '../openapi/command.js'
 import { runIn } from './run-in.js'
 
@@ -61,7 +61,10 @@ describe('filigree new', () => {
     expect(file).toMatchObject({
       name: 'my-desk',
       type: 'module',
-      scripts: { dev: 'filigree dev', test: expect.anything(), types: 'tsc' },
+      scripts: {
+        ...{ dev: 'filigree dev', test: expect.anything(), types: 'tsc' },
+        ...{ build: 'tsc -p tsconfig.build.json', start: 'node dist/main.js' },
+      },
       filigree: { module: 'src/main.ts', engines: [records] },
       devDependencies: { typescript: expect.stringMatching(/^~5\.9\.\d+$/) },
     })
@@ -185,7 +188,13 @@ describe('the package that a project installs', () => {
 
 describe('the templates', () => {
   it('use versions that this package is tested with', async () => {
-    const { devDependencies } = await readInstalledPackage()
+    const { devDependencies: installed } = await readInstalledPackage()
+    const versions = await readVersions()
+    const devDependencies = { ...installed, ...versions }
+    const tools = JSON.parse(await readFile(join(root, 'test/tools/package.json'), 'utf8'))
+    const { 'ts-jest': tsJest, typescript5, vitest } = tools.dependencies
+    const typescript = typescript5.replace('npm:typescript@', '')
+    expect(versions).toEqual({ 'ts-jest': tsJest, typescript, vitest })
     for (const { dependencies, devDependencies: more } of [
       ...(await readChoices('records')),
       ...(await readChoices('tests')),

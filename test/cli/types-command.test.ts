@@ -233,6 +233,40 @@ describe('filigree types', () => {
     await expect(readFile(join(folder, 'routes.d.ts'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
+  const starting = "import { bootstrap } from 'filigree'\nimport { AppModule } from './module.js'\n"
+
+  it('reads a file that waits for bootstrap', async () => {
+    await write({
+      'main.js': `${starting}await bootstrap(AppModule)\n`,
+      'module.js': head + `export ${controller('A', '/a')}` + moduleOf('A'),
+    })
+    const { code, out, err } = await typesIn(folder, 'main.js')
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain("import type { A } from './module.js'\n")
+  })
+
+  it('says that the exports of such a file cannot be read', async () => {
+    const own = head + `export ${controller('A', '/a')}` + moduleOf('A')
+    await write({
+      'main.js': `import { bootstrap } from 'filigree'\n${own}await bootstrap(AppModule)\n`,
+    })
+    const { code, err } = await typesIn(folder, 'main.js')
+    expect(code).toBe(1)
+    expect(err).toContain('main.js calls bootstrap, so its own exports cannot be read.')
+  })
+
+  it('uses the built file of the project where tsx is not installed', async () => {
+    await write({
+      'package.json': '{ "type": "module", "filigree": { "module": "src/main.ts" } }',
+      'src/main.ts': 'this is never loaded',
+      'dist/main.js': `${starting}await bootstrap(AppModule)\n`,
+      'dist/module.js': head + `export ${controller('A', '/a')}` + moduleOf('A'),
+    })
+    const { code, out } = await typesIn(folder)
+    expect(code).toBe(0)
+    expect(out).toContain("import type { A } from './dist/module.js'\n")
+  })
+
   it.each([
     ['two modules', ['a.js', 'b.js'], 'unexpected argument'],
     ['an unknown option', ['--outt', 'x'], 'unknown option --outt. Did you mean "--out"?'],

@@ -43,9 +43,10 @@ export async function installPacked(folder: string, tarball: string): Promise<vo
   }
   for (const name of await readdir(join(root, 'node_modules/.bin')))
     await link(join(root, 'node_modules/.bin', name), join(modules, '.bin', name))
-  // Projects may have chosen Vitest.
+  // Projects may have chosen Vitest, or Jest with ts-jest.
   const tools = join(root, 'test/tools/node_modules')
-  for (const name of ['vitest', '.bin/vitest']) await link(join(tools, name), join(modules, name))
+  for (const name of ['ts-jest', 'vitest', '.bin/vitest'])
+    await link(join(tools, name), join(modules, name))
   await symlink(join(packageFolder, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
   await execute('chmod', ['+x', join(packageFolder, 'dist/server/cli.js')])
   // The entry that npm would write.

@@ -12,7 +12,6 @@ import {
   packageFolder,
   readInstalledPackage,
   toPosix,
-  type PackageFile,
   type PackageOrigin,
 } from '../project-files.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -35,12 +34,20 @@ const networkOptions = [
   '--fetch-timeout=60000',
 ]
 
+/** What npm shows: its progress, and what a package prints that is compiled. */
+const outputOptions = ['--progress', ...(compilesSqlite() ? ['--foreground-scripts'] : [])]
+
+/** Node 20 has no SQLite of its own. */
+function compilesSqlite(): boolean {
+  return Number(process.versions.node.split('.')[0]) < 22
+}
+
 /** Installs the packages, with output on standard error. @returns true if it succeeded */
 function installPackages(manager: PackageManager, cwd: string): Promise<boolean> {
-  const options =
-    manager === 'npm' ? ['--no-audit', '--no-fund', '--prefer-offline', ...networkOptions] : []
+  const options = ['--no-audit', '--no-fund', '--prefer-offline', ...networkOptions]
   return new Promise((resolve) => {
-    const child = spawn(manager, ['install', ...options], {
+    const npmOptions = manager === 'npm' ? [...options, ...outputOptions] : []
+    const child = spawn(manager, ['install', ...npmOptions], {
       cwd,
       stdio: ['ignore', process.stderr, process.stderr],
       shell: process.platform === 'win32',
@@ -103,12 +110,16 @@ steps. It installs the package that the command was run from. A folder that is n
 async function installWithProgress(
   manager: PackageManager,
   folder: string,
-  { err, progress }: Terminal,
+  { err }: Terminal,
 ): Promise<boolean> {
-  progress?.(`Installing packages with ${manager} …`)
+  await err(`The files are written. Installing the packages with ${manager}:\n`)
+  if (compilesSqlite())
+    await err(
+      'On Node 20, better-sqlite3 is compiled if its binary cannot be downloaded. That takes some minutes.\n',
+    )
   const start = performance.now()
   const installed = await installPackages(manager, folder)
-  if (installed) progress?.(`Installed in ${describeTime(performance.now() - start)}.`)
+  if (installed) await err(`Installed in ${describeTime(performance.now() - start)}.\n`)
   else await err('The packages could not be installed. The files of the project are complete.\n')
   return installed
 }
@@ -261,7 +272,9 @@ async function writeProject(folder: string, parts: ProjectParts): Promise<void> 
   for (const source of sources) await copyTemplate(source, folder, name)
   const filigreePackage = await readInstalledPackage()
   const dependency = await copyPackage(await findOrigin(filigreePackage), folder)
-  const text = JSON.stringify(toPackageFile(name, dependency, filigreePackage, parts), null, 2)
+  const { devDependencies, peerDependencies } = filigreePackage
+  const versions = { ...peerDependencies, ...devDependencies, ...(await readVersions()) }
+  const text = JSON.stringify(toPackageFile(name, dependency, versions, parts), null, 2)
   await writeFile(join(folder, 'package.json'), `${text}\n`)
 }
 
@@ -287,14 +300,21 @@ async function copyPackage(origin: PackageOrigin, folder: string): Promise<strin
   return `file:${file}`
 }
 
+/** The versions of packages for projects that Filigree itself does not install. */
+export async function readVersions(): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(join(templates, 'versions.json'), 'utf8')
+  return JSON.parse(text) as Record<string, string>
+}
+
+/** @param versions of the packages that filigree is tested with */
 function toPackageFile(
   name: string,
   filigree: string,
-  { devDependencies: versions, peerDependencies: peers }: PackageFile,
+  versions: Readonly<Record<string, string>>,
   { records, tests }: ProjectParts,
 ): object {
   const added = [records, tests]
-  const versionOf = (one: string): string => versions[one] ?? peers[one] ?? '*'
+  const versionOf = (one: string): string => versions[one] ?? '*'
   const versionsOf = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries([...names].sort().map((one) => [one, versionOf(one)]))
   const { scripts, ...packageFields } = merge(added.map((choice) => choice.package))
@@ -309,7 +329,7 @@ function toPackageFile(
       ...scripts,
       types: 'tsc',
       build: 'tsc -p tsconfig.build.json',
-      start: 'tsc -p tsconfig.build.json && node dist/main.js',
+      start: 'node dist/main.js',
     },
     ...packageFields,
     dependencies: { filigree, ...versionsOf(records.dependencies) },
@@ -319,7 +339,7 @@ function toPackageFile(
         ...added.flatMap(({ devDependencies }) => devDependencies),
       ]),
       // Client generators such as openapi-typescript require this version.
-      typescript: versionOf('typescript5').replace('npm:typescript@', ''),
+      typescript: versionOf('typescript'),
     },
   }
 }

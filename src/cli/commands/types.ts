@@ -6,7 +6,7 @@ import type { Class } from '../../metadata/class.js'
 import { isOfPackage } from '../../bootstrap/module.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { reachable } from '../../routing/route.js'
-import { loadPlan } from '../load-application.js'
+import { loadPlan, type LoadedApplication } from '../load-application.js'
 import {
   defineCommand,
   flag,
@@ -33,21 +33,23 @@ interface ExportLocation {
 /**
  * Searches the exports of a file and of its imports for classes. The modules are already loaded, so no code runs again.
  *
- * @param entry absolute path of a built module, or of a source file if a loader compiles sources
+ * @param entry the loaded file, a built module, or a source file if a loader compiles sources
  * @param required classes that are also searched in packages, if no file of the application exports them
  * @returns no entry for a class that no module exports
  */
 async function findExports(
-  entry: string,
+  entry: Pick<LoadedApplication, 'path' | 'exports'>,
   required: ReadonlySet<Class>,
   optional: ReadonlySet<Class>,
 ): Promise<ReadonlyMap<Class, ExportLocation>> {
   const locations = new Map<Class, ExportLocation>()
   const missing = new Set<unknown>([...required, ...optional])
   const packages = new Map<string, string>()
-  for (const file of importedFiles(entry, packages)) {
+  for (const file of importedFiles(entry.path, packages)) {
     if (missing.size === 0) return locations
-    takeExports(await load(file), { from: file, isPackage: false }, missing, locations)
+    // To import a file again that waits for its call of `bootstrap` would wait for ever.
+    const exported = file === entry.path ? (entry.exports ?? {}) : await load(file)
+    takeExports(exported, { from: file, isPackage: false }, missing, locations)
   }
   for (const [specifier, importer] of packages) {
     if ([...required].every((type) => !missing.has(type))) return locations
@@ -63,7 +65,7 @@ async function load(file: string): Promise<Record<string, unknown>> {
 }
 
 function takeExports(
-  exported: Record<string, unknown>,
+  exported: Readonly<Record<string, unknown>>,
   location: Omit<ExportLocation, 'name'>,
   missing: Set<unknown>,
   locations: Map<Class, ExportLocation>,
@@ -111,14 +113,15 @@ controllers must be exported. Without --source the types refer to the built file
     if (tanstack && out?.endsWith('.d.ts') === true)
       throw new UsageError('--tanstack writes code. Name a .ts file: --out queries.ts.')
     // Clients have the prefix in their baseUrl.
-    const { plan, path } = await loadPlan(moduleFileOf(args), terminal, { basePath: '' })
+    const loaded = await loadPlan(moduleFileOf(args), terminal, { basePath: '' })
+    const { plan, path } = loaded
     // Routes of packages, such as /metrics, are not for clients.
     const routes = reachable(plan.routes).filter(({ route }) => !isOfPackage(route.controller))
     const { required, optional } = referredClasses(routes)
-    const locations = await findExports(path, new Set(required.keys()), optional)
+    const locations = await findExports(loaded, new Set(required.keys()), optional)
     const missing = [...required].filter(([type]) => !locations.has(type))
     if (missing.length > 0) {
-      await terminal.err(reportMissing(missing, toPosix(relative(cwd, path))))
+      await terminal.err(reportMissing(missing, toPosix(relative(cwd, path)), loaded.exports))
       return false
     }
     const text = toText({ routes, locations, path, cwd, out, source, built, tanstack })
@@ -133,12 +136,20 @@ controllers must be exported. Without --source the types refer to the built file
   },
 })
 
-function reportMissing(missing: readonly [Class, string][], entry: string): string {
+function reportMissing(
+  missing: readonly [Class, string][],
+  entry: string,
+  exports: LoadedApplication['exports'],
+): string {
   const lines = missing.map(
     ([type, key]) =>
       `  ${key}: class ${type.name || '(without a name)'} is not exported by any module that ${entry} imports. Write "export" before it.\n`,
   )
-  return `filigree types: ${countOf(missing.length, 'problem')}\n${lines.join('')}`
+  const hint =
+    exports === undefined
+      ? `  ${entry} calls bootstrap, so its own exports cannot be read. Move the classes in it to another file.\n`
+      : ''
+  return `filigree types: ${countOf(missing.length, 'problem')}\n${lines.join('')}${hint}`
 }
 
 interface Paths {
