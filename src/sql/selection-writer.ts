@@ -241,11 +241,11 @@ export class ObjectWriter extends SelectionWriter {
     const { context } = this.writer
     const { relation, rows, selection } = entry
     const { target, foreign } = relation
-    const { owners } = context.dialect.statements
+    const { belongsTo } = context.dialect.statements
     const alias = context.alias()
-    if (joins.length >= owners.maxTables)
+    if (joins.length >= belongsTo.maxTables)
       return this.json.optional(this.json.nested(this.selectOne(entry, outer, { alias })))
-    if (owners.join === 'left') {
+    if (belongsTo.join === 'left') {
       const key = ref(alias, foreign)
       const joinCondition = this.writer.filter({ table: target, where: rows.where }, alias, {
         condition: context.isRelated(relation, key, alias, outer),

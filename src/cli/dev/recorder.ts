@@ -118,10 +118,10 @@ export class Recorder {
   /** The `ApplicationState` of each recorded application. */
   readonly watched = new WeakSet()
   readonly #listeners: RecorderListeners
-  readonly #context = new AsyncLocalStorage<RequestContext>()
+  readonly #context = new AsyncLocalStorage<RecordedContext>()
   readonly #steps = new WeakMap<object, RecordedStep>()
-  readonly #contexts = new WeakMap<object, RequestContext>()
-  readonly #contextsByRequest = new WeakMap<HttpRequest, RequestContext>()
+  readonly #contexts = new WeakMap<object, RecordedContext>()
+  readonly #contextsByRequest = new WeakMap<HttpRequest, RecordedContext>()
   readonly #unsubscribers: (() => void)[] = []
   #number = 0
 
@@ -184,7 +184,7 @@ export class Recorder {
   }
 
   /** Adds the secrets of the body, after the body was read. */
-  #scanBody({ httpRequest, request: recorded, secrets, scanned }: RequestContext): void {
+  #scanBody({ httpRequest, request: recorded, secrets, scanned }: RecordedContext): void {
     const { body } = httpRequest
     if (body === scanned.body) return
     scanned.body = body
@@ -205,7 +205,7 @@ export class Recorder {
   /** At each start event of a channel, `open` returns the context in which the work runs. */
   private readonly bindStart = (
     name: string,
-    open: (work: never) => RequestContext | undefined,
+    open: (work: never) => RecordedContext | undefined,
   ): void => {
     const start = channel(`tracing:${name}:start`)
     start.bindStore(this.#context, (work) => open(work as never))
@@ -221,7 +221,7 @@ export class Recorder {
     })
   }
 
-  #beginRequest(event: RequestEvent): RequestContext | undefined {
+  #beginRequest(event: RequestEvent): RecordedContext | undefined {
     const { request, application } = event
     if (!this.watched.has(application)) return undefined
     const { redactor } = this
@@ -246,7 +246,7 @@ export class Recorder {
       fault: null,
     }
     push(this.requests, recorded, limits.requests)
-    const context: RequestContext = {
+    const context: RecordedContext = {
       request: recorded,
       httpRequest: request,
       secrets,
@@ -321,7 +321,7 @@ export class Recorder {
     return reportError(readable, (text) => this.redactor.text(text, secrets))
   }
 
-  #beginStatement(event: StatementEvent): RequestContext | undefined {
+  #beginStatement(event: StatementEvent): RecordedContext | undefined {
     const { sql, kind } = event
     const isWritten = kind === 'UNKNOWN' || kind === 'SCRIPT'
     const redactedSql = this.redactor.sql(sql, isWritten, this.currentSecrets())
@@ -338,7 +338,7 @@ export class Recorder {
     kind: RecordedStep['kind'],
     name: string,
     more: { readonly cost?: number; readonly readsApplicationTables?: boolean } = {},
-  ): RequestContext | undefined {
+  ): RecordedContext | undefined {
     const context = this.#context.getStore()
     // Work outside of requests, or a request with too many steps.
     if (context === undefined || (context.count[0] ?? 0) >= limits.steps) return context
@@ -369,7 +369,7 @@ export class Recorder {
 }
 
 /** The request and the step that the current work belongs to. */
-interface RequestContext {
+interface RecordedContext {
   readonly request: RecordedRequest
   readonly httpRequest: HttpRequest
   /** Secrets that the request contains. */

@@ -362,8 +362,8 @@ export interface StatementSql {
   readonly lock: string
   /** As `lock`, but skips rows that other transactions have locked. */
   readonly lockFree: string
-  /** The maximum number of tables that a statement joins to read owners of rows, and the kind of join. */
-  readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
+  /** The maximum number of tables that a statement joins to read the rows that rows belong to, and the kind of join. */
+  readonly belongsTo: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
   /**
    * Whether related rows are found faster by a list of keys than by a lookup for each row, if a statement reads all
    * rows.

@@ -174,8 +174,8 @@ export function createPostgresDialect(
       limit: { suffix: '', none: '', sum: ['cast(', ' as bigint)'] },
       lock: ' for update',
       lockFree: ' for update skip locked',
-      // A join finds an owner in half the time of a subquery; PostgreSQL plans up to 8 tables well.
-      owners: { maxTables: 7, join: 'lateral' },
+      // A join finds a row of `belongsTo` in half the time of a subquery; PostgreSQL plans up to 8 tables well.
+      belongsTo: { maxTables: 7, join: 'lateral' },
       // PostgreSQL plans both forms equally.
       listsKeys: false,
       prefersSingleKeys: false,

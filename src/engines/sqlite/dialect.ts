@@ -195,7 +195,7 @@ export const sqliteDialect: Dialect = {
     lock: '',
     lockFree: '',
     // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
-    owners: { maxTables: 30, join: 'left' },
+    belongsTo: { maxTables: 30, join: 'left' },
     listsKeys: true,
     prefersSingleKeys: true,
   },

@@ -23,7 +23,8 @@ import {
   type Unplannable,
 } from '../planner-contract.js'
 import { QueryReader } from '../records/query-reader.js'
-import { type RecordServices, outputOf } from '../records/resolve-records.js'
+import { outputOf } from '../records/field-output.js'
+import type { RecordServices } from '../records/resolve-records.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import {
   type SelectionCompiler,

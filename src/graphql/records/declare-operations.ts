@@ -13,7 +13,7 @@ import {
   generatedKey,
 } from '../declarations.js'
 import { readGroups, groupsOf } from './names.js'
-import { type RecordModel, hasInput, type GeneratedField } from './model.js'
+import { type RecordModel, hasInput, type GeneratedField, type PagePart } from './model.js'
 import { defaultLimit, QueryReader, withShardArgument } from './query-reader.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
@@ -198,7 +198,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
 
 /** `ProductConnection` and `ProductEdge`. */
 export function declareConnection(model: RecordModel): [string, TypeDeclaration][] {
-  const part = (part: GeneratedPart): GraphqlField['extensions'] =>
+  const part = (part: PagePart): GraphqlField['extensions'] =>
     generatedExtensions({ kind: 'part', part, model })
   return [
     [
@@ -246,7 +246,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
 /** `PageInfo`, shared by all records. */
 export function declarePageInfo(model: RecordModel): TypeDeclaration {
   const field = (
-    part: GeneratedPart,
+    part: PagePart,
     type: string,
     read: (page: ResolvedPage) => unknown,
   ): GraphqlField => ({
@@ -265,8 +265,6 @@ export function declarePageInfo(model: RecordModel): TypeDeclaration {
     },
   }
 }
-
-type GeneratedPart = Extract<GeneratedField, { kind: 'part' }>['part']
 
 function generatedExtensions(generated: GeneratedField): Readonly<Record<string, unknown>> {
   return { [generatedKey]: generated }

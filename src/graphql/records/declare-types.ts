@@ -30,12 +30,8 @@ import {
   type RecordModel,
   type RelationModel,
 } from './model.js'
-import {
-  outputOf,
-  countResolver,
-  relationResolver,
-  type RecordServices,
-} from './resolve-records.js'
+import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
+import { outputOf } from './field-output.js'
 import { operationsOn } from './write-records.js'
 import { defaultLimit } from './query-reader.js'
 

@@ -1,7 +1,6 @@
 /**
  * Resolvers of generated fields, for operations that the planner cannot compile, such as operations with hand-written
- * resolvers, and for results with errors. Relations are read in batches, one statement for each level. `outputOf` converts
- * properties of records to values of GraphQL fields.
+ * resolvers, and for results with errors. Relations are read in batches, one statement for each level.
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
@@ -23,90 +22,9 @@ import { derivedColumnsOf } from '../../sql/derived.js'
 import { byKey } from '../../sql/order.js'
 import { callerOf } from '../operation-caller.js'
 import { isShared, readBelow } from './shared-reads.js'
-import type { RecordModel, RelationModel, FieldModel } from './model.js'
+import { inBatch, executionInShard } from './key-batches.js'
+import type { RecordModel, RelationModel } from './model.js'
 import { type ListQuery, QueryReader } from './query-reader.js'
-import { toSafeNumber } from '../../fields/kinds/numbers.js'
-import { compileOutput } from '../../fields/compile-output.js'
-import { readShape } from '../../fields/shape.js'
-import { IntOverflow } from '../errors.js'
-
-/** A resolver that waits for the value of a key. */
-interface WaitingResolver<K, V> {
-  readonly key: K
-  readonly resolve: (value: V) => void
-  readonly reject: (error: unknown) => void
-}
-
-/**
- * Collects the keys that one field loads in one execution, and loads them together: a relation of 100 records costs one
- * statement instead of 100.
- */
-class KeyBatch<K, V> {
-  readonly #load: (keys: readonly K[]) => MaybePromise<(key: K) => V>
-  #waiting: WaitingResolver<K, V>[] = []
-
-  constructor(load: (keys: readonly K[]) => MaybePromise<(key: K) => V>) {
-    this.#load = load
-  }
-
-  get(key: K): Promise<V> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, resolve, reject })
-      // Runs after all pending promises, because their resolvers may add keys in the same turn of the event loop.
-      if (this.#waiting.length === 1)
-        void Promise.resolve().then(() => {
-          process.nextTick(() => void this.#run())
-        })
-    })
-  }
-
-  async #run(): Promise<void> {
-    const waiting = this.#waiting
-    this.#waiting = []
-    try {
-      const valueOf = await this.#load([...new Set(waiting.map(({ key }) => key))])
-      for (const { key, resolve } of waiting) resolve(valueOf(key))
-    } catch (error) {
-      for (const { reject } of waiting) reject(error)
-    }
-  }
-}
-
-/** Batches by execution (identified by its object of variables) and field. */
-const executions = new WeakMap<object, Map<unknown, KeyBatch<unknown, unknown>>>()
-
-/**
- * @param execution an object that belongs to one execution only
- *
- * @param field identifies the field, which must always pass the same `load`
- */
-function inBatch<K, V>(
-  execution: object,
-  field: unknown,
-  load: (keys: readonly K[]) => MaybePromise<(key: K) => V>,
-): { get(key: K): Promise<V> } {
-  let batches = executions.get(execution)
-  if (batches === undefined)
-    executions.set(execution, (batches = new Map<unknown, KeyBatch<unknown, unknown>>()))
-  let batch = batches.get(field)
-  if (batch === undefined) {
-    batch = new KeyBatch<K, V>(load) as KeyBatch<unknown, unknown>
-    batches.set(field, batch)
-  }
-  return batch as KeyBatch<K, V>
-}
-
-const parts = new WeakMap<object, Map<unknown, object>>()
-
-/** An object that identifies a part of an execution, such as a shard. */
-function partOf(execution: object, part: unknown): object {
-  let partsOfExecution = parts.get(execution)
-  if (partsOfExecution === undefined)
-    parts.set(execution, (partsOfExecution = new Map<unknown, object>()))
-  let one = partsOfExecution.get(part)
-  if (one === undefined) partsOfExecution.set(part, (one = {}))
-  return one
-}
 
 /** The services of resolvers. */
 export interface RecordServices {
@@ -208,7 +126,7 @@ export function relationResolver(
   services: RecordServices,
 ): (record: unknown, args: FieldArguments, context: unknown, info: GraphQLResolveInfo) => unknown {
   const { rules } = relation
-  const resolve = relation.isList ? resolveMany : resolveOwner
+  const resolve = relation.isList ? resolveMany : resolveBelongsTo
   return (record, args, context, info) => {
     const caller = callerOf(context)
     return admitted(rules, caller, () =>
@@ -250,7 +168,10 @@ interface RelationRequest {
   readonly info: GraphQLResolveInfo
 }
 
-function resolveOwner(request: RelationRequest, record: Instance): MaybePromise<Instance | null> {
+function resolveBelongsTo(
+  request: RelationRequest,
+  record: Instance,
+): MaybePromise<Instance | null> {
   const { relation, services, caller } = request
   const { local } = relation.relation
   const value = record[local.property]
@@ -259,14 +180,14 @@ function resolveOwner(request: RelationRequest, record: Instance): MaybePromise<
     const { target } = relation.relation
     const { source, reader } = openBelow(record, services, caller)
     const rows = { where: reader.rows(target) }
-    const owners = readBelow(record, relation.relation, keys, reader, () =>
+    const found = readBelow(record, relation.relation, keys, reader, () =>
       readRelated(relation.relation, keys, source, {
         key: reader.key,
         values: reader.values,
         rows,
       }),
     )
-    return after(owners, (found) => (key) => found.get(String(key))?.[0] ?? null)
+    return after(found, (records) => (key) => records.get(String(key))?.[0] ?? null)
   })
   return batch.get(encode(relation, value))
 }
@@ -302,7 +223,7 @@ function batchOf<V>(
   const { variableValues, fieldNodes } = info
   if (shards === undefined) return inBatch(variableValues, fieldNodes[0], load)
   const value = record[shards.local.property]
-  return inBatch(partOf(variableValues, value), fieldNodes[0], (keys) =>
+  return inBatch(executionInShard(variableValues, value), fieldNodes[0], (keys) =>
     inShard(table, value, () => load(keys)),
   )
 }
@@ -330,50 +251,4 @@ export function openReading(
   const reading = database()
   const source = reading.forClient(caller.request)
   return { source, reader: new QueryReader({ database: reading, caller, listMax }) }
-}
-
-/**
- * @param suffix appended to the error message if an `Int` cannot hold the value
- *
- * @returns the resolver of a column; it returns null for a missing value
- */
-export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => unknown {
-  const { property } = field.column
-  const { form, itemForm } = field
-  const write =
-    form === 'int' || itemForm === 'int'
-      ? (value: unknown) => asInts(field, value, suffix)
-      : writerOf(field)
-  if (write === undefined) return (record) => (record as RecordValues)[property] ?? null
-  return (record) => {
-    const value = (record as RecordValues)[property]
-    return value === undefined || value === null ? null : write(value)
-  }
-}
-
-type RecordValues = Readonly<Record<string, unknown>>
-
-function asInts(field: FieldModel, input: unknown, suffix: string): unknown {
-  const value: unknown = Array.isArray(input) ? input.map(toSafeNumber) : toSafeNumber(input)
-  for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
-    if (typeof one === 'bigint' || (one !== null && one !== (one as number) >> 0))
-      throw new IntOverflow(field, one, suffix)
-  return value
-}
-
-function writerOf({
-  form,
-  itemForm,
-  column,
-  ids,
-}: FieldModel): ((value: unknown) => unknown) | undefined {
-  if (ids?.type !== undefined) return (value) => ids.write(value)
-  const { field } = column
-  const write = field.entry.toOutput ?? field.entry.write
-  if (form === 'list' && itemForm !== 'json')
-    return write && ((value) => (Array.isArray(value) ? value.map(write) : value))
-  if (form !== 'json') return write
-  if (field.nested === undefined) return (value) => JSON.stringify(value)
-  const map = compileOutput(readShape(field.nested()))
-  return (value) => JSON.stringify(map(value))
 }

@@ -13,14 +13,14 @@ import {
   type WriteTree,
   type LinkSet,
   type ToMany,
-  type ToOne,
+  type BelongsToWrite,
   checkOperations,
 } from '../../records/statements/write-tree.js'
 import {
   newRowsToMany,
   nestedOperations,
   readToMany,
-  readToOne,
+  readBelongsTo,
   type NestedOperation,
   type NestedReader,
 } from '../../records/statements/read-tree.js'
@@ -136,7 +136,7 @@ function toExpected(version: unknown): readonly number[] | undefined {
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
-  const toOne: ToOne[] = []
+  const belongsTo: BelongsToWrite[] = []
   const toMany: ToMany[] = []
   const links: LinkSet[] = []
   let withoutOperation: string | undefined
@@ -155,10 +155,12 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
     if (found.idsName === name) links.push(readLinks(found, value, at))
     else {
-      const nested = found.isList ? readMany(found, value, at) : readOne(found, value, at)
+      const nested = found.isList
+        ? readToManyInput(found, value, at)
+        : readBelongsToInput(found, value, at)
       if (nested.isBare) withoutOperation ??= at
-      if ('many' in nested) toMany.push(nested.many)
-      else if (nested.one !== undefined) toOne.push(nested.one)
+      if ('toMany' in nested) toMany.push(nested.toMany)
+      else if (nested.belongsTo !== undefined) belongsTo.push(nested.belongsTo)
     }
   }
   const mapError = (error: unknown): unknown => withArgumentPath(error, model, path)
@@ -167,7 +169,7 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     path,
     values,
     derivedFields: new Set(),
-    toOne,
+    belongsTo,
     toMany,
     links,
     withoutOperation,
@@ -182,15 +184,15 @@ function readLinks({ relation, target }: RelationModel, value: unknown, at: stri
 }
 
 /** Reads a list of rows to create with their parent, or one object of operations. */
-function readMany(
+function readToManyInput(
   { relation, target }: RelationModel,
   value: unknown,
   at: string,
-): { many: ToMany; isBare: boolean } {
+): { toMany: ToMany; isBare: boolean } {
   const items = value as unknown[]
   const [first] = items
   if (items.length === 1 && isOperationObject(target, first))
-    return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
+    return { toMany: readToMany(relation, first, at, readerOf(target)), isBare: false }
   const trees = items.map((one, index) => {
     if (isOperationObject(target, one))
       throw invalid(
@@ -200,18 +202,18 @@ function readMany(
       )
     return readInput(target, one, `${at}.${index}`)
   })
-  return { many: newRowsToMany(relation, at, trees), isBare: true }
+  return { toMany: newRowsToMany(relation, at, trees), isBare: true }
 }
 
-function readOne(
+function readBelongsToInput(
   { relation, target }: RelationModel,
   value: unknown,
   at: string,
-): { one: ToOne | undefined; isBare: boolean } {
+): { belongsTo: BelongsToWrite | undefined; isBare: boolean } {
   if (isOperationObject(target, value))
-    return { one: readToOne(relation, value, at, readerOf(target)), isBare: false }
+    return { belongsTo: readBelongsTo(relation, value, at, readerOf(target)), isBare: false }
   const tree = readInput(target, value, at)
-  return { one: { relation, path: at, operation: 'create', tree }, isBare: true }
+  return { belongsTo: { relation, path: at, operation: 'create', tree }, isBare: true }
 }
 
 function readerOf(model: RecordModel): NestedReader {

@@ -442,9 +442,9 @@ export class CallerWriter {
     return allowingSwaps<R>((inside) => this.#begin(() => inside(this.source), isolation), work)
   }
 
-  #isBoundBelow({ table, toOne, toMany }: WriteTree): boolean {
+  #isBoundBelow({ table, belongsTo, toMany }: WriteTree): boolean {
     if (this.view.isBound(table)) return true
-    if (toOne.some((one) => 'tree' in one && this.#isBoundBelow(one.tree))) return true
+    if (belongsTo.some((one) => 'tree' in one && this.#isBoundBelow(one.tree))) return true
     return toMany.some(({ relation, update }) =>
       update.length > 0
         ? update.some(({ tree }) => this.#isBoundBelow(tree))

@@ -10,7 +10,7 @@ import {
   type LinkSet,
   type WriteTree,
   type ToMany,
-  type ToOne,
+  type BelongsToWrite,
   isNullish,
   toTypedKey,
   toKeyText,
@@ -136,8 +136,8 @@ export class KeyChecker {
 export class RowLookup {
   /** The stored rows that will change. */
   readonly before = new Map<WriteTree, Instance>()
-  /** The current owners of a row that gets another owner. */
-  readonly owners = new Map<ToOne, Instance>()
+  /** The rows that are to be deleted or left, by the operation of the row that belongs to them. */
+  readonly relatedBefore = new Map<BelongsToWrite, Instance>()
   readonly #source: Source
   readonly #view: ClientView
   readonly #keys: KeyChecker
@@ -155,11 +155,11 @@ export class RowLookup {
   async lookUp(tree: WriteTree, before: Instance | undefined): Promise<void> {
     if (before !== undefined) this.before.set(tree, before)
     await this.#keys.check(tree, before)
-    for (const one of tree.toOne) await this.#lookUpOne(one, before)
+    for (const one of tree.belongsTo) await this.#lookUpBelongsTo(one, before)
     for (const many of tree.toMany) await this.#lookUpMany(many, before)
   }
 
-  async #lookUpOne(one: ToOne, parent: Instance | undefined): Promise<void> {
+  async #lookUpBelongsTo(one: BelongsToWrite, parent: Instance | undefined): Promise<void> {
     const { relation, path } = one
     const { target, local } = relation
     if (one.operation === 'create') return this.lookUp(one.tree, undefined)
@@ -169,7 +169,7 @@ export class RowLookup {
     const [row] = (await this.#lockRows(target, ids)).values()
     if (row === undefined) throw notRelated(relation, path)
     if (one.operation === 'update') return this.lookUp(one.tree, row)
-    this.owners.set(one, row)
+    this.relatedBefore.set(one, row)
   }
 
   async #lookUpMany(many: ToMany, parent: Instance | undefined): Promise<void> {

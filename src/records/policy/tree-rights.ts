@@ -10,7 +10,12 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { admitsImmediately, demand, checkRules, forbidden, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteAccess, type WriteOperation } from '../rights/record-policy.js'
-import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
+import {
+  countNested,
+  type ToMany,
+  type BelongsToWrite,
+  type WriteTree,
+} from '../statements/write-tree.js'
 
 /** The maximum number of rows and keys that a client may nest in one write. */
 const maxNested = 1000
@@ -99,14 +104,14 @@ export class TreeRights {
   }
 
   /** @param isNew whether the row itself is created */
-  async check({ toOne, toMany, links }: WriteTree, isNew: boolean): Promise<void> {
-    for (const one of toOne) await this.#checkOne(one, isNew)
+  async check({ belongsTo, toMany, links }: WriteTree, isNew: boolean): Promise<void> {
+    for (const one of belongsTo) await this.#checkBelongsTo(one, isNew)
     for (const many of toMany) await this.#checkMany(many)
     for (const { relation, ids } of links)
       if (ids.length > 0 || !isNew) await this.#checkLinks(relation)
   }
 
-  async #checkOne(one: ToOne, isNew: boolean): Promise<void> {
+  async #checkBelongsTo(one: BelongsToWrite, isNew: boolean): Promise<void> {
     const { relation, path, operation } = one
     const { local } = relation
     await this.#checkRelation(relation)

@@ -14,7 +14,7 @@ import { createOne, deleteOne, updateOne } from '../statements/write-one.js'
 import {
   type WriteTree,
   setDerivedKey,
-  checkOwner,
+  checkParentKey,
   type LinkSet,
   type ToMany,
   toTypedKey,
@@ -76,7 +76,7 @@ export class TreeWriter {
   }
 
   async #create(tree: WriteTree): Promise<Instance> {
-    await this.#writeOwners(tree)
+    await this.#writeBelongsTo(tree)
     const record = await insertTree(this.#source, tree, this.#caller)
     this.#addWritten(tree.table, record)
     for (const many of tree.toMany) await this.#writeMany(many, record)
@@ -90,15 +90,15 @@ export class TreeWriter {
     expected?: readonly number[],
   ): Promise<Instance | null> {
     const { table } = tree
-    await this.#writeOwners(tree)
+    await this.#writeBelongsTo(tree)
     const id = before[table.key.property] as Id
     const record = await changeTree(this.#source, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#addWritten(table, record)
-    for (const one of tree.toOne) {
-      const owner = this.#lookup.owners.get(one)
-      if (one.operation !== 'delete' || owner === undefined) continue
-      await this.#delete(one.relation, owner[one.relation.target.key.property] as Id, one.path)
+    for (const one of tree.belongsTo) {
+      const before = this.#lookup.relatedBefore.get(one)
+      if (one.operation !== 'delete' || before === undefined) continue
+      await this.#delete(one.relation, before[one.relation.target.key.property] as Id, one.path)
     }
     for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#replaceLinks(table, record, link)
@@ -106,12 +106,12 @@ export class TreeWriter {
   }
 
   /** Writes the rows to which the row belongs, and sets their keys. */
-  async #writeOwners(tree: WriteTree): Promise<void> {
-    for (const one of tree.toOne) {
+  async #writeBelongsTo(tree: WriteTree): Promise<void> {
+    for (const one of tree.belongsTo) {
       const { local, foreign } = one.relation
       if (one.operation === 'create') {
-        const owner = await this.#create(one.tree)
-        setDerivedKey(tree, local.property, owner[foreign.property])
+        const created = await this.#create(one.tree)
+        setDerivedKey(tree, local.property, created[foreign.property])
       } else if (one.operation === 'connect')
         setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
       else if (one.operation === 'update')
@@ -138,12 +138,12 @@ export class TreeWriter {
     for (const [index, { tree }] of update.entries()) {
       if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
         setDerivedKey(tree, foreign.property, ownKey)
-      checkOwner(tree, kind === 'hasMany' ? foreign.property : '')
+      checkParentKey(tree, kind === 'hasMany' ? foreign.property : '')
       await this.#changeLookedUp(tree, relation, `${path}.update.${index}`)
     }
     if (kind === 'hasMany')
       for (const tree of create) {
-        checkOwner(tree, foreign.property)
+        checkParentKey(tree, foreign.property)
         setDerivedKey(tree, foreign.property, ownKey)
       }
     const children = await createInOrder(relation.target, this.#source, create, {

@@ -327,10 +327,10 @@ function limitParameter(standard: number): DeclaredParameter {
 
 function orderText({ relations }: Table): string {
   const text = 'Fields to sort by, `-` for descending: `-price,name`.'
-  const owners = [...relations.values()].filter(
+  const belongsTo = [...relations.values()].filter(
     (one) => one.kind === 'belongsTo' && !isHidden(one) && rulesOfRelation(one).length === 0,
   )
-  const named = owners.flatMap(({ name, target }) => {
+  const named = belongsTo.flatMap(({ name, target }) => {
     const { columns: secured } = policyOf(target)
     const field = target.columns.find(
       (column) =>

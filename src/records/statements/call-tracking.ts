@@ -9,11 +9,11 @@ import type { Scope } from './scope.js'
 /** The context of running code: its transaction, if one has begun, and its request. */
 export interface CallContext {
   scope: Scope | undefined
-  readonly request: RequestContext | undefined
+  readonly request: WritingRequest | undefined
 }
 
 /** A request whose changes end with it. */
-export interface RequestContext {
+export interface WritingRequest {
   writing: ClientWriting | undefined
   /** Runs its changes outside transactions. */
   runner: Runner | undefined

@@ -146,25 +146,30 @@ class Deletion {
     keys: readonly unknown[],
     shard: RowGroup['shard'],
   ): Promise<void> {
-    const { table: owner } = relation
+    const { table: referrer } = relation
     const { context, feed } = this.#source
-    const isFollowed = await feed.follows(owner, this.#source.runner())
-    const { dependents } = referenceRulesOf(owner, context)
-    if (!isFollowed && !owner.hasDeleteHooks && dependents.length === 0) return
-    const past = feed.pastColumns(owner)
-    const marks = owner.deletedAt === undefined ? [] : [owner.deletedAt]
-    const rows = await readDependents(relation, [owner.key, ...past, ...marks], keys, this.#source)
-    const newRows = this.#addRows(owner, past, rows)
-    if (newRows.length > 0) this.#groups.push({ table: owner, keys: newRows.map(keyOf), shard })
+    const isFollowed = await feed.follows(referrer, this.#source.runner())
+    const { dependents } = referenceRulesOf(referrer, context)
+    if (!isFollowed && !referrer.hasDeleteHooks && dependents.length === 0) return
+    const past = feed.pastColumns(referrer)
+    const marks = referrer.deletedAt === undefined ? [] : [referrer.deletedAt]
+    const rows = await readDependents(
+      relation,
+      [referrer.key, ...past, ...marks],
+      keys,
+      this.#source,
+    )
+    const newRows = this.#addRows(referrer, past, rows)
+    if (newRows.length > 0) this.#groups.push({ table: referrer, keys: newRows.map(keyOf), shard })
   }
 
   /** Sets references to deleted rows to null, except in rows that are deleted themselves. */
   async #clear(relation: Relation, keys: readonly unknown[]): Promise<void> {
-    const { table: owner } = relation
-    const isFollowed = await this.#source.feed.follows(owner, this.#source.runner())
-    if (!countsChanges(owner) && !isFollowed) return
+    const { table: referrer } = relation
+    const isFollowed = await this.#source.feed.follows(referrer, this.#source.runner())
+    if (!countsChanges(referrer) && !isFollowed) return
     const deletedKeys = this.#groups
-      .filter(({ table }) => table === owner)
+      .filter(({ table }) => table === referrer)
       .flatMap((group) => group.keys)
     await clearReferences(relation, keys, this.#source, { ...this.#options, deletedKeys })
   }
@@ -181,13 +186,13 @@ class Deletion {
     const groups = this.#groups.filter(({ table }) => tables.has(table))
     const count = groups.reduce((sum, { keys }) => sum + keys.length, 0)
     if (maxCascadeDepth === undefined || count <= maxCascadeDepth) return
-    for (const { table: owner, target, local } of cycles) {
+    for (const { table: referrer, target, local } of cycles) {
       const [target0] = this.#groups.filter(({ table }) => table === target)
       const value = local.nullable ? null : target0?.keys[0]
       if (value === undefined) continue
-      const plan = context.plansOf(owner).replaceEach(local)
+      const plan = context.plansOf(referrer).replaceEach(local)
       for (const group of groups)
-        if (group.table === owner) await writeOnKeys(group, plan, this.#source, [value])
+        if (group.table === referrer) await writeOnKeys(group, plan, this.#source, [value])
     }
     for (const group of groups) if (group !== roots) await this.#erase(group)
   }
@@ -256,17 +261,17 @@ async function releaseReferences(
 ): Promise<readonly RowGroup[]> {
   const dependents: RowGroup[] = []
   for (const relation of referenceRulesOf(table, source.context).dependents) {
-    const { table: owner } = relation
+    const { table: referrer } = relation
     if (relation.onDelete === 'setNull') {
       await clearReferences(relation, keys, source, { ...options, deletedKeys: [] })
       continue
     }
-    const marks = owner.deletedAt === undefined ? [] : [owner.deletedAt]
-    const rows = await readDependents(relation, [owner.key, ...marks], keys, source)
+    const marks = referrer.deletedAt === undefined ? [] : [referrer.deletedAt]
+    const rows = await readDependents(relation, [referrer.key, ...marks], keys, source)
     const found = marks.length === 0 ? rows : rows.filter(([, mark]) => mark === null)
     if (found.length === 0) continue
-    const group: RowGroup = { table: owner, keys: found.map(keyOf), shard }
-    if (owner.deletedAt === undefined) await deleteGroup(group, source, options)
+    const group: RowGroup = { table: referrer, keys: found.map(keyOf), shard }
+    if (referrer.deletedAt === undefined) await deleteGroup(group, source, options)
     else dependents.push(group)
   }
   return dependents
@@ -277,13 +282,13 @@ async function checkNotReferred({ table, keys }: RowGroup, source: Source): Prom
   const { context } = source
   for (const relation of referencesTo(context.tables, table)) {
     if (relation.onDelete !== 'restrict') continue
-    const { table: owner, local } = relation
+    const { table: referrer, local } = relation
     const packed = context.dialect.lists.encode(local, keys)
-    const values = local === owner.shard ? [packed] : keyValues(owner, context, packed)
-    const { statement } = context.plansOf(owner).refersToSome(local)
+    const values = local === referrer.shard ? [packed] : keyValues(referrer, context, packed)
+    const { statement } = context.plansOf(referrer).refersToSome(local)
     if ((await source.runner().run(statement, values, 'first')) === undefined) continue
     throw new EngineError('reference', 'The row is still referred to.', undefined, {
-      constraint: toConstraintName(owner.name, local.name),
+      constraint: toConstraintName(referrer.name, local.name),
     })
   }
 }
@@ -293,33 +298,37 @@ const keysPerFilter = 1000
 
 /** Sets references to rows to null. Such a change counts like any other: versions, times, hooks and events. */
 async function clearReferences(
-  { table: owner, local }: Relation,
+  { table: referrer, local }: Relation,
   keys: readonly unknown[],
   source: Source,
   {
     writer,
     deletedKeys,
   }: DeletionWriter & {
-    /** Rows of the owner that are deleted too, and therefore not changed. */
+    /** Rows of the referrer that are deleted too, and therefore not changed. */
     readonly deletedKeys: readonly unknown[]
   },
 ): Promise<void> {
-  const isFollowed = await source.feed.follows(owner, source.runner())
+  const isFollowed = await source.feed.follows(referrer, source.runner())
   const values = { [local.property]: null }
   const excluded =
     deletedKeys.length === 0
       ? []
-      : [{ not: { [owner.key.property]: { in: deletedKeys.map((key) => toId(owner, key)) } } }]
+      : [
+          {
+            not: { [referrer.key.property]: { in: deletedKeys.map((key) => toId(referrer, key)) } },
+          },
+        ]
   for (let start = 0; start < keys.length; start += keysPerFilter) {
-    const ids = keys.slice(start, start + keysPerFilter).map((key) => toId(owner, key, local))
+    const ids = keys.slice(start, start + keysPerFilter).map((key) => toId(referrer, key, local))
     const where = { and: [{ [local.property]: { in: ids } }, ...excluded] }
     // Watchers need the row values, which are read with each row.
-    if (owner.hasWriteHooks || (isFollowed && source.feed.needsRowValues(owner)))
-      await eachRow(owner, source, where, async (key, row) => {
-        await changeLockedRow(owner, source, { key, row, change: { values, writer } })
+    if (referrer.hasWriteHooks || (isFollowed && source.feed.needsRowValues(referrer)))
+      await eachRow(referrer, source, where, async (key, row) => {
+        await changeLockedRow(referrer, source, { key, row, change: { values, writer } })
       })
     else
-      await updateTogether(owner, source, where, {
+      await updateTogether(referrer, source, where, {
         record: values,
         sums: [],
         reportsRows: isFollowed,
@@ -334,10 +343,10 @@ function readDependents(
   source: Source,
 ): Promise<readonly Row[]> {
   const { context } = source
-  const { table: owner, local, shards } = relation
-  const plan = context.plansOf(owner).dependents(relation, columns)
+  const { table: referrer, local, shards } = relation
+  const plan = context.plansOf(referrer).dependents(relation, columns)
   const packed = context.dialect.lists.encode(local, keys)
-  const values = shards === undefined ? [packed] : keyValues(owner, context, packed)
+  const values = shards === undefined ? [packed] : keyValues(referrer, context, packed)
   return Promise.resolve(source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'))
 }
 

@@ -12,7 +12,7 @@ import { invalid } from '../filters/query-errors.js'
 import type { Relation, Table, Instance } from '../model/table.js'
 import {
   type WriteTree,
-  type ToOne,
+  type BelongsToWrite,
   type ToMany,
   type KeyedTree,
   type LinkSet,
@@ -127,12 +127,12 @@ export function newRowsToMany(
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
-export function readToOne(
+export function readBelongsTo(
   relation: Relation,
   value: unknown,
   path: string,
   reader: NestedReader,
-): ToOne | undefined {
+): BelongsToWrite | undefined {
   const operations = readOperations(value, path)
   const names = nestedOperations.filter((name) => !isNullish(operations[name]))
   const [operation] = names
@@ -168,7 +168,7 @@ function checkShards({ target, shards }: Relation, path: string): void {
  */
 export function readTree(table: Table, input: object, path = '', row?: number): WriteTree {
   const values: Instance = {}
-  const toOne: ToOne[] = []
+  const belongsTo: BelongsToWrite[] = []
   const toMany: ToMany[] = []
   const links: LinkSet[] = []
   const names = table.relations.size === 0 ? undefined : linkNames(table)
@@ -184,7 +184,9 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
       const reader = readerOf(relation.target, row)
       if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
       else
-        toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
+        belongsTo.push(
+          ...[readBelongsTo(relation, value, at, reader)].filter((one) => one !== undefined),
+        )
     }
   }
   return {
@@ -192,7 +194,7 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
     path,
     values,
     derivedFields: new Set(),
-    toOne,
+    belongsTo,
     toMany,
     links,
     withoutOperation: undefined,
@@ -209,7 +211,7 @@ export function readRowTree(table: Table, input: object, row: number): WriteTree
     path,
     values: input,
     derivedFields: new Set(),
-    toOne: [],
+    belongsTo: [],
     toMany: [],
     links: [],
     withoutOperation: undefined,

@@ -80,8 +80,8 @@ function tablesDeletedWith(table: Table, tables: ReadonlySet<Table>): ReadonlySe
   const found = new Set([table])
   // The set grows during the loop.
   for (const one of found)
-    for (const { onDelete, table: owner } of referencesTo(tables, one))
-      if (onDelete === 'cascade') found.add(owner)
+    for (const { onDelete, table: referrer } of referencesTo(tables, one))
+      if (onDelete === 'cascade') found.add(referrer)
   return found
 }
 

@@ -13,7 +13,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
-import { CallTracking, type CallContext, type RequestContext } from './call-tracking.js'
+import { CallTracking, type CallContext, type WritingRequest } from './call-tracking.js'
 import { Scope, type ScopeHost } from './scope.js'
 import { GuardedRunner } from './transaction-runners.js'
 import type { ReadHandlers } from './read-handlers.js'
@@ -109,7 +109,7 @@ export class Transactions implements ScopeHost {
     )
   }
 
-  #request(): RequestContext | undefined {
+  #request(): WritingRequest | undefined {
     return this.#calls.current()?.request
   }
 
@@ -117,7 +117,7 @@ export class Transactions implements ScopeHost {
    * Runs a request's work. None of its changes is stored after the request's timeout, whichever repository it uses.
    */
   runForRequest<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
-    const request: RequestContext = { writing, runner: undefined, onChange }
+    const request: WritingRequest = { writing, runner: undefined, onChange }
     this.#calls.begin()
     let isOpen = true
     const leave = (): void => {

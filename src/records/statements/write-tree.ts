@@ -15,7 +15,7 @@ export interface WriteTree {
   /** The properties of `values` that follow from the nesting and were not sent by the client. */
   readonly derivedFields: Set<string>
   /** Changes of the rows to which it belongs. */
-  readonly toOne: readonly ToOne[]
+  readonly belongsTo: readonly BelongsToWrite[]
   /** Changes of the rows that belong to it, or are linked to it. */
   readonly toMany: readonly ToMany[]
   /** Many-to-many: the complete new set of links. */
@@ -27,7 +27,7 @@ export interface WriteTree {
 }
 
 /** `category: { connect: 7 }`: one operation. */
-export type ToOne = { readonly relation: Relation; readonly path: string } & (
+export type BelongsToWrite = { readonly relation: Relation; readonly path: string } & (
   | { readonly operation: 'create' | 'update'; readonly tree: WriteTree }
   | { readonly operation: 'connect'; readonly id: Id }
   | { readonly operation: 'disconnect' | 'delete' }
@@ -98,8 +98,8 @@ export function setDerivedKey(
 }
 
 /** A nested row cannot change the row that contains it. @throws {HttpError} 400 `VALIDATION` */
-export function checkOwner({ toOne, path }: WriteTree, foreign: string): void {
-  if (toOne.some(({ relation }) => relation.local.property === foreign))
+export function checkParentKey({ belongsTo, path }: WriteTree, foreign: string): void {
+  if (belongsTo.some(({ relation }) => relation.local.property === foreign))
     throw invalid(path, 'readOnly', 'is the record that it is nested in')
 }
 
@@ -121,14 +121,14 @@ export function withValues(tree: WriteTree, values: Instance): WriteTree {
 }
 
 /** True if more than the row itself is written. */
-export function hasNestedWrites({ toOne, toMany, links }: WriteTree): boolean {
-  return toOne.length + toMany.length + links.length > 0
+export function hasNestedWrites({ belongsTo, toMany, links }: WriteTree): boolean {
+  return belongsTo.length + toMany.length + links.length > 0
 }
 
 /** The records whose rows are written with the tree: the record of the row, and the records of nested rows. */
-export function* tablesOf({ table, toOne, toMany }: WriteTree): Generator<Table> {
+export function* tablesOf({ table, belongsTo, toMany }: WriteTree): Generator<Table> {
   yield table
-  for (const one of toOne) {
+  for (const one of belongsTo) {
     yield one.relation.target
     if ('tree' in one) yield* tablesOf(one.tree)
   }
@@ -140,10 +140,10 @@ export function* tablesOf({ table, toOne, toMany }: WriteTree): Generator<Table>
 }
 
 /** The number of rows and keys nested in it, at any depth. */
-export function countNested({ toOne, toMany, links }: WriteTree): number {
-  let count = toOne.length
+export function countNested({ belongsTo, toMany, links }: WriteTree): number {
+  let count = belongsTo.length
   for (const { ids } of links) count += ids.length
-  for (const one of toOne) if ('tree' in one) count += countNested(one.tree)
+  for (const one of belongsTo) if ('tree' in one) count += countNested(one.tree)
   for (const many of toMany) {
     count += many.connect.length + many.disconnect.length + many.delete.length
     for (const tree of many.create) count += 1 + countNested(tree)
