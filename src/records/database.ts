@@ -5,14 +5,14 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { declareOptions } from '../options/declare-options.js'
 import { option } from '../options/option.js'
-import { LentLog, type Log } from '../core/log.js'
+import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class.js'
 import { TableSizes } from './budget/table-sizes.js'
-import { createBuilder, type BegunTransaction, type QueryBuilder } from './statements/builder.js'
-import { DatabaseClock } from './database-clock.js'
+import type { BegunTransaction, QueryBuilder } from './statements/builder.js'
+import type { DatabaseClock } from './database-clock.js'
 import { DatabaseTimeouts } from './database-timeouts.js'
 import type { Clock } from '../core/time.js'
-import { anyTable, frameworkQuery, type Statement } from '../engines/contract/statement.js'
+import { anyTable, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import {
@@ -30,12 +30,11 @@ import type {
   QueryResult,
   Runner,
 } from '../engines/contract/engine.js'
-import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
 import { createContext, type RecordsContext, type Source } from './statements/source.js'
 import { PipelinedWrites } from './statements/pipelined-writes.js'
 import { sourceOf, WritingSource } from './statements/request-sources.js'
 import { ReadHandlers } from './statements/read-handlers.js'
-import { databaseOptions, type DatabaseOptions, type DatabaseParts } from './database-options.js'
+import type { DatabaseParts } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
 import { createOwnTable, emptyTables } from './own-tables.js'
 import {
@@ -48,12 +47,7 @@ import {
   type HeartbeatOptions,
 } from './custom-sql.js'
 import { Repository } from './repository.js'
-import {
-  pingAny,
-  pingPrimary,
-  publishStatements,
-  StatementPublisher,
-} from './statement-tracking.js'
+import { pingAny, pingPrimary } from './statement-tracking.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, checkSchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
@@ -61,56 +55,13 @@ import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'
 import type { TransactionOptions } from './statements/transaction-options.js'
 import { Transactions } from './statements/transactions.js'
+import { Transaction } from './transaction.js'
 import { throwUnavailable, toUnavailable } from './statements/client-errors.js'
 
 const onChangeOptions = declareOptions({
   /** Also changes of other processes, on PostgreSQL. Default false. */
   everywhere: option.any<boolean>(),
 })
-
-/**
- * Opens a database outside an application. Inside one, inject `Database` into a constructor.
- *
- * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, invalid records
- */
-export function connect(url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>
-export function connect(options: DatabaseOptions): Promise<Database>
-export function connect(
-  where: string | DatabaseOptions,
-  options: DatabaseOptions = {},
-): Promise<Database> {
-  return createDatabase(typeof where === 'string' ? { ...options, url: where } : where)
-}
-
-/** @throws {DeclarationError} as `connect` does */
-export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
-  const { url = defaultUrl, direct, records = [], log = new LentLog(), now = Date.now } = options
-  const { statementTimeout, replicas, replicaLag, searchLimit } = options
-  const problems = new Problems()
-  problems.addAll(databaseOptions.findProblems(options, 'connect'))
-  const tables = readTables(records, problems)
-  problems.throwIfAny()
-  const opening = { log, direct, replicas, replicaLag, statementTimeout }
-  const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
-  const publisher = new StatementPublisher(opened.dialect)
-  const engine = publishStatements(opened, publisher)
-  const readClock = frameworkQuery(`select ${opened.dialect.time.clock}`, { isFresh: true })
-  const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
-  const holder = {} as { database: Database }
-  const kysely = await createBuilder(engine, {
-    runner: () => holder.database.runner(),
-    begin: (isolation) => holder.database.begin(isolation),
-    wrote: (statement, result) => {
-      holder.database.wrote(statement, result)
-    },
-  })
-  const database = new Database({ engine, kysely, log, now, searchLimit, clock })
-  holder.database = database
-  publisher.database = database
-  for (const table of tables) database.tables.add(table)
-  await clock.read()
-  return database
-}
 
 const fileLost = 'The file of the database was deleted or replaced: put it back, and start again.'
 
@@ -539,29 +490,3 @@ export class Database implements Source {
 }
 
 markDeclared(Database)
-
-/** The argument of the function that `transaction` calls. */
-export class Transaction {
-  readonly #database: Database
-  readonly #scope: Scope
-
-  constructor(database: Database, scope: Scope) {
-    this.#database = database
-    this.#scope = scope
-  }
-
-  /** The query builder, in this transaction while its work runs. */
-  get kysely(): QueryBuilder {
-    return this.#database.kysely
-  }
-
-  /** The repository of a record class, in this transaction. */
-  records<T extends object>(type: Class<T>): Repository<T> {
-    return new Repository(this.#database.table(type), this.#scope)
-  }
-
-  /** A savepoint: a part of this transaction that can fail alone. */
-  transaction<R>(work: (tx: Transaction) => Promise<R>): Promise<R> {
-    return this.#scope.nested((scope) => work(new Transaction(this.#database, scope)))
-  }
-}

@@ -2,7 +2,8 @@
  * The public type of `Database`, with only the members that applications use. The members for repositories, `crud` and
  * GraphQL are left out.
  */
-import { connect as open, Database as OpenDatabase } from './database.js'
+import { connect as open } from './connect.js'
+import { Database as OpenDatabase } from './database.js'
 import type { DatabaseOptions } from './database-options.js'
 
 /**

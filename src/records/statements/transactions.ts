@@ -28,7 +28,7 @@ import {
 import type { BegunTransaction } from './builder.js'
 import type { RecordsContext } from './source.js'
 import { toUnavailable } from './client-errors.js'
-import { ObservedRunner, TransactionalWrites } from './request-runners.js'
+import { observeChanges, writeInTransactions } from './request-runners.js'
 
 /** Milliseconds after a timeout response in which the code that it left running is recognized, so that it cannot write. */
 const leftOverTime = 60_000
@@ -84,7 +84,7 @@ export class Transactions implements ScopeHost {
     if (request.runner === undefined) {
       const writes = this.writesOf(request.writing)
       request.runner =
-        request.onChange === undefined ? writes : new ObservedRunner(writes, request.onChange)
+        request.onChange === undefined ? writes : observeChanges(writes, request.onChange)
     }
     return request.runner
   }
@@ -104,7 +104,7 @@ export class Transactions implements ScopeHost {
   writesOf(request: ClientWriting): Runner {
     const writes = this.#context.engine.requests.writes(request)
     if (!this.needsTransaction(request)) return writes
-    return new TransactionalWrites(writes, (write) =>
+    return writeInTransactions(writes, (write) =>
       this.runWrite((scope) => promise(() => write(scope.runner())), undefined, request),
     )
   }
