@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { parseLsn } from '../../src/engines/postgres/replicas/replica.js'
-import { WalHistory, WriteMarks } from '../../src/engines/postgres/replicas/replica-set.js'
+import { WalHistory } from '../../src/engines/postgres/replicas/wal-history.js'
+import { WriteMarks } from '../../src/engines/postgres/replicas/write-marks.js'
 
 describe('parseLsn', () => {
   it('parses a WAL position with two 32-bit halves', () => {

@@ -1,4 +1,4 @@
-/** Batching of concurrent creates into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/write-queues.ts. */
+/** Batching of concurrent creates into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/insert-queue.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
 import { sql } from 'kysely'

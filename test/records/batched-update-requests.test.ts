@@ -1,4 +1,4 @@
-/** Batched updates of requests, over REST and GraphQL. Source: header of postgres/batching/write-queues.ts. */
+/** Batched updates of requests, over REST and GraphQL. Source: header of postgres/batching/update-queue.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {

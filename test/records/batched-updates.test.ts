@@ -1,4 +1,4 @@
-/** Batching of concurrent updates by id into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/write-queues.ts. */
+/** Batching of concurrent updates by id into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/update-queue.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { pglite } from '../../src/index.js'

@@ -1,4 +1,4 @@
-/** Batched updates by id while other transactions lock rows, on PostgreSQL. Source: header of postgres/batching/write-queues.ts. */
+/** Batched updates by id while other transactions lock rows, on PostgreSQL. Source: header of postgres/batching/update-queue.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { silentLog } from '../silent-log.js'

@@ -3,8 +3,8 @@
  * other statements wait during a transaction. SQL, JSON, catalogue and errors are PostgreSQL's. Source: PGlite, API.
  */
 
-import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
-import { resolve, dirname } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type {
   BeginOptions,
   Results,
@@ -37,54 +37,7 @@ import { batchCalls } from '../postgres/batching/batch-calls.js'
 import { PlaceholderTypes } from '../postgres/prepared-statements.js'
 import { readPostgresSizes } from '../postgres/planner.js'
 import { beginStatement } from '../postgres/transaction.js'
-
-/** Folders that this process has opened. */
-const openFolders = new Set<string>()
-
-/**
- * Locks a folder, because two processes that write to it would destroy it.
- *
- * @returns a function that unlocks it, or the id of the process that has locked it
- */
-function lockFolder(folder: string): (() => void) | number {
-  const path = resolve(folder)
-  const file = `${path}.lock`
-  const owner = openFolders.has(path) ? process.pid : ownerOf(file)
-  if (owner !== undefined) return owner
-  writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
-  openFolders.add(path)
-  return () => {
-    openFolders.delete(path)
-    rmSync(file, { force: true })
-  }
-}
-
-/**
- * The process that owns a lock file. A killed process leaves its file, and its id may belong to another process now.
- */
-function ownerOf(file: string): number | undefined {
-  try {
-    const [text = '', startTime = ''] = readFileSync(file, 'utf8').trim().split(' ')
-    const pid = Number(text)
-    if (pid === process.pid || !Number.isSafeInteger(pid) || pid < 1) return undefined
-    process.kill(pid, 0)
-    return startTimeOf(pid) === startTime ? pid : undefined
-  } catch {
-    // The file or the process does not exist.
-    return undefined
-  }
-}
-
-/** The start time of a process, if the system reports it. */
-function startTimeOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The fields after the name, which may contain spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
-}
+import { lockFolder } from './folder-lock.js'
 
 const pgliteOptions = declareOptions({
   /** The folder of the database. Missing folders are created. Default: in memory, lost when the process ends. */
@@ -109,7 +62,6 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
       const isFolder = folder !== undefined && !folder.includes('://')
       if (isFolder) mkdirSync(dirname(folder), { recursive: true })
       const unlock = isFolder ? lockFolder(folder) : () => undefined
-      if (typeof unlock === 'number') throw folderInUseError(String(folder), unlock)
       const database = new PGlite(folder)
       try {
         await database.waitReady
@@ -153,16 +105,6 @@ async function loadDriver(): Promise<PglitePackage> {
     const remedy = `Run: ${installCommand(name)}`
     throw missingPackage({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
   }
-}
-
-function folderInUseError(folder: string, pid: number): DeclarationError {
-  return new DeclarationError([
-    {
-      code: 'DATABASE_UNREADABLE',
-      message: `The database ${folder} is in use by process ${pid}, and has one process at a time.`,
-      remedy: 'End that process first, or use a server: DATABASE_URL=postgres://….',
-    },
-  ])
 }
 
 function unreadableError(folder: string | undefined, cause: unknown): DeclarationError {

@@ -21,7 +21,6 @@ import type {
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
 import type { Dialect } from '../contract/dialect.js'
-import { EngineError } from '../contract/engine-error.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, requestTimeoutError, type Schedule } from '../client-writes.js'
@@ -44,6 +43,7 @@ import { writesExactDoubles } from './json.js'
 import { isBusy } from './errors.js'
 import { ExternalWrites, FileWatch, createPrivateFile } from './database-file.js'
 import { readSqliteSizes } from './table-sizes.js'
+import { SqliteTransaction } from './transaction.js'
 
 /** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
@@ -284,79 +284,5 @@ async function retryWhileBusy<T>(timeout: number, work: () => MaybePromise<T>): 
       if (!isBusy(error) || performance.now() >= end) throw error
       await setTimeout(10)
     }
-  }
-}
-
-interface TransactionEnd {
-  readonly schema: boolean
-  /** Called immediately after the commit. */
-  readonly onCommitted: (() => void) | undefined
-}
-
-class SqliteTransaction implements TransactionRunner {
-  readonly #connection: Connection
-  readonly #writeQueue: WriterLock
-  readonly #schema: boolean
-  readonly #onCommitted: (() => void) | undefined
-  #isOver = false
-
-  constructor(
-    connection: Connection,
-    writeQueue: WriterLock,
-    { schema, onCommitted }: TransactionEnd,
-  ) {
-    this.#connection = connection
-    this.#writeQueue = writeQueue
-    this.#schema = schema
-    this.#onCommitted = onCommitted
-  }
-
-  run<W extends ResultKind>(
-    statement: Statement,
-    values: readonly unknown[],
-    resultKind: W,
-  ): Results[W] {
-    return this.#activeConnection().run(statement, values, resultKind)
-  }
-
-  commit(): Promise<void> {
-    return this.#end(() => {
-      const connection = this.#activeConnection()
-      if (this.#schema) connection.checkReferences()
-      connection.script('commit')
-      this.#onCommitted?.()
-    })
-  }
-
-  rollback(): Promise<void> {
-    return this.#end(() => undefined)
-  }
-
-  // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
-  async #end(last: () => void): Promise<void> {
-    if (this.#isOver) return
-    try {
-      last()
-    } finally {
-      this.#isOver = true
-      if (this.#connection.inTransaction) this.#connection.script('rollback')
-      // A migration may have failed between its statements that switch the second one on and off.
-      if (this.#schema)
-        this.#connection.script('pragma foreign_keys = on; pragma legacy_alter_table = off')
-      this.#writeQueue.release()
-    }
-  }
-
-  /**
-   * SQLite rolls back by itself after some errors, such as a full disk. Without this check, later statements of the
-   * transaction would be committed one by one.
-   *
-   * @throws {EngineError} the transaction is over
-   */
-  #activeConnection(): Connection {
-    if (this.#isOver || !this.#connection.inTransaction) {
-      throw new EngineError('other', 'The transaction is over.')
-    }
-    return this.#connection
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A layer that batches statements: calls of the same brief read that arrive while another call runs are sent as one
- * statement. Updates of rows by key and inserts are batched too, see write-queues.ts. Calls of counts and lists with
+ * statement. Updates of rows by key and inserts are batched too, see write-queue.ts. Calls of counts and lists with
  * equal values share one result.
  *
  * - A call that finds no other call running is sent immediately by its own runner. Statements in transactions are never
@@ -28,8 +28,10 @@ import type { MaybePromise } from '../../../core/maybe-promise.js'
 import { isWrite, isBrief, mayShare } from '../../contract/statement.js'
 import { requestTimeoutError } from '../../client-writes.js'
 import { createLayer } from '../../engine-layer.js'
-import { ReadQueue, isLarge, WaitingCall, type Caller, keyOfValues } from './read-queue.js'
-import { UpdateQueue, InsertQueue, type WriteCaller } from './write-queues.js'
+import { ReadQueue, isLarge, WaitingCall, type ReadCaller, keyOfValues } from './read-queue.js'
+import { InsertQueue } from './insert-queue.js'
+import { UpdateQueue } from './update-queue.js'
+import type { WriteCaller } from './write-queue.js'
 import { OrderedBatch, OrderedUpdate } from './ordered-batch.js'
 
 /** Milliseconds between two checks of waiting calls. */
@@ -56,7 +58,7 @@ class Queues {
     statement: Statement,
     values: readonly unknown[],
     resultKind: W,
-    caller: Caller & WriteCaller,
+    caller: ReadCaller & WriteCaller,
   ): MaybePromise<Results[W]> {
     if (resultKind === 'rows' && !caller.mayDisconnect) {
       const queue = this.#writeQueueOf(statement)
@@ -165,7 +167,7 @@ class Queues {
 }
 
 /** Runs batchable statements in their queue, and all others directly. */
-abstract class BatchingRunner implements Runner, Caller, WriteCaller {
+abstract class BatchingRunner implements Runner, ReadCaller, WriteCaller {
   readonly writing?: ClientWriting
   abstract readonly runner: Runner
   abstract readonly mayDisconnect: boolean

@@ -16,7 +16,7 @@ import type {
 } from '../../contract/engine.js'
 import { isOutage } from '../errors.js'
 import { prepareBatch, writeOrderedUpdates, type BatchedStatement } from './batched-statement.js'
-import type { WriteCaller } from './write-queues.js'
+import type { WriteCaller } from './write-queue.js'
 
 /** The batched form of an update for sequences. */
 export class OrderedUpdate {

@@ -52,7 +52,7 @@ function copyOf(value: unknown): unknown {
 }
 
 /** The caller: a request, or the program itself. */
-export interface Caller {
+export interface ReadCaller {
   /** Runs a statement for this caller alone. */
   readonly runner: Runner
   /** Whether it is a request whose client may disconnect. */
@@ -74,7 +74,7 @@ interface CallGroup {
 
 export class WaitingCall {
   readonly values: readonly unknown[]
-  readonly caller: Caller
+  readonly caller: ReadCaller
   /** It has a result, or its caller no longer waits. */
   isOver = false
   group: CallGroup | undefined
@@ -83,7 +83,7 @@ export class WaitingCall {
 
   constructor(
     values: readonly unknown[],
-    caller: Caller,
+    caller: ReadCaller,
     resolve: (rows: readonly Row[]) => void,
     reject: (error: unknown) => void,
   ) {
