@@ -43,10 +43,10 @@ import { listen, otherWorkers, reportToPrimary } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import {
   createAuth,
-  createContext,
+  createServeContext,
   createRoutes,
   createState,
-  type Serving,
+  type RunningRoutes,
 } from './framework-providers.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
 import { logPublicAccess, logOpenRecords } from './public-access.js'
@@ -124,10 +124,10 @@ async function start(
 ): Promise<Application> {
   const { settings, container } = plan
   const auth = createAuth(plan, storage)
-  const context = createContext(plan, storage, auth, options)
+  const context = createServeContext(plan, storage, auth, options)
   const observers = new RequestObservers()
   const state = createState(plan, storage, context, observers)
-  const serverState: ServerState = { port: settings.port, serving: undefined }
+  const serverState: ServerState = { port: settings.port, runningRoutes: undefined }
   provideFrameworkClasses(plan, storage, serverState, { auth, state, gate: context.gate })
   bindGraphql(plan, storage, context.live)
   followRequestsIfNeeded(plan, storage)
@@ -150,7 +150,7 @@ async function start(
     requests,
     pages: createErrorPages(plan, attached),
   })
-  serverState.serving = { dispatcher, served: servedRoutes }
+  serverState.runningRoutes = { dispatcher, served: servedRoutes }
   const portHandover = host?.portHandover
   const listener = await listen({
     settings,
@@ -187,7 +187,7 @@ interface ServerState {
   /** The requested port, then the open one. */
   port: number
   /** Undefined until the application can handle requests. */
-  serving: Serving | undefined
+  runningRoutes: RunningRoutes | undefined
 }
 
 /** Provides the framework's classes. */
@@ -206,7 +206,7 @@ function provideFrameworkClasses(
   container.setBuiltIn(ApplicationState, state)
   container.setBuiltIn(
     Routes,
-    createRoutes(routes, gate, () => serverState.serving),
+    createRoutes(routes, gate, () => serverState.runningRoutes),
   )
 }
 

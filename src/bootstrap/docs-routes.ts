@@ -1,7 +1,4 @@
-/**
- * Connects the documentation to the application: its problems at the start, its document when requested, its files as
- * routes.
- */
+/** The documentation of an application: its problems at the start, the document when requested, and the routes of its files. */
 import type { Gate } from '../auth/gate.js'
 import type { ResolvedAuthOptions } from '../auth/options.js'
 import { Problems } from '../errors/problems.js'
@@ -42,21 +39,29 @@ type DocumentedAuth = Pick<ResolvedAuthOptions, 'cookie' | 'source'> & {
   readonly cookieNames: CookieNames
 }
 
+interface DocumentSources {
+  readonly routes: readonly PlannedRoute[]
+  readonly settings: Pick<Settings, 'docs' | 'basePath' | 'errors'>
+  /** Where tokens are accepted in addition to `Authorization: Bearer`. */
+  readonly auth: DocumentedAuth
+  /** The endpoints of GraphQL. */
+  readonly endpoints: readonly DocumentedEndpoint[]
+  /** The records that callers without a sign-in can read. */
+  readonly records: () => DocumentedRecords
+}
+
 /**
- * Writes the document of a version when it is first requested; with the documentation off, under the default title. A
- * document contains the routes of one version, and those without a version.
- *
- * @param auth where tokens are accepted in addition to `Authorization: Bearer`
- * @param endpoints the endpoints of GraphQL
- * @param records the records that callers without a sign-in can read
+ * Writes the document of a version when it is first requested. A document contains the routes of one version, and those
+ * without a version. If the documentation is off, the document can still be read, with
+ * the default options.
  */
-export function documentReader(
-  routes: readonly PlannedRoute[],
-  { docs, basePath, errors }: Pick<Settings, 'docs' | 'basePath' | 'errors'>,
-  { cookie, source, cookieNames }: DocumentedAuth,
-  endpoints: readonly DocumentedEndpoint[],
-  records: () => DocumentedRecords,
-): ReadDocument {
+export function documentReader({
+  routes,
+  settings: { docs, basePath, errors },
+  auth: { cookie, source, cookieNames },
+  endpoints,
+  records,
+}: DocumentSources): ReadDocument {
   const documents = new Map<string | undefined, OpenApiDocument>()
   const versions = versionsOf(routes)
   const read = (version = versions.at(-1)): OpenApiDocument => {

@@ -1,4 +1,4 @@
-/** Creates the providers that the framework itself has in every application. */
+/** Creates what every application has of the framework: its providers, and what the routes are served with. */
 import type { Class } from '../metadata/class.js'
 import { HealthCheck } from '../extensions/custom-metadata.js'
 import { Auth } from '../auth/auth.js'
@@ -9,7 +9,7 @@ import { ServerRequest } from '../http/server-request.js'
 import { LiveQueries } from '../live/live-queries.js'
 import { describeOperations } from '../openapi/document.js'
 import { toLoggableError } from '../serving/redaction/loggable-error.js'
-import { ApplicationState } from '../serving/application-state.js'
+import { ApplicationState, type Check } from '../serving/application-state.js'
 import { againInRequest } from '../serving/current-request.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { Routes, type RoutesParts } from '../serving/routes.js'
@@ -33,7 +33,7 @@ export function createAuth(
   })
 }
 
-export function createContext(
+export function createServeContext(
   { authOptions, log, settings, clock, environment, container }: ApplicationPlan,
   { database, sessions: store }: Storage,
   auth: Auth,
@@ -72,13 +72,13 @@ export function createContext(
   }
 }
 
-/** The parts of the running application that `Routes` uses. */
-export type Serving = ReturnType<RoutesParts['serving']>
+/** What `Routes` uses of the running application. */
+export type RunningRoutes = ReturnType<RoutesParts['serving']>
 
 export function createRoutes(
   planned: readonly PlannedRoute[],
   gate: Gate,
-  serving: () => Serving | undefined,
+  runningRoutes: () => RunningRoutes | undefined,
 ): Routes {
   return new Routes({
     planned,
@@ -91,7 +91,7 @@ export function createRoutes(
       }
     },
     serving: () => {
-      const running = serving()
+      const running = runningRoutes()
       if (running === undefined)
         throw new Error('Routes can be called once the application has started.')
       return running
@@ -124,14 +124,16 @@ export function createState(
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
     reset: () => container.reset(),
     providers: () => [...new Set(container.instances().map(([, instance]) => instance))],
-    checks: () =>
-      container.instances().flatMap(([, instance]) => {
-        if (typeof instance !== 'object' || instance === null) return []
-        const methods = instance as Readonly<Record<string, () => unknown>>
-        return [...HealthCheck.read(instance.constructor as Class)].map(([member, [name]]) => ({
-          name,
-          check: (): unknown => methods[member]?.(),
-        }))
-      }),
+    checks: () => container.instances().flatMap(([, instance]) => healthChecksOf(instance)),
   })
+}
+
+/** The methods of a provider with `@HealthCheck`. */
+function healthChecksOf(instance: unknown): readonly Check[] {
+  if (typeof instance !== 'object' || instance === null) return []
+  const methods = instance as Readonly<Record<string, () => unknown>>
+  return [...HealthCheck.read(instance.constructor as Class)].map(([member, [name]]) => ({
+    name,
+    check: () => methods[member]?.(),
+  }))
 }

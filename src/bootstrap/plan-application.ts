@@ -4,8 +4,6 @@
  * collected and reported together.
  */
 import { Auth } from '../auth/auth.js'
-import { addressSuffix, CookieNames, portSuffix } from '../http/cookie-names.js'
-import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { explainOtherCopies } from '../errors/copies.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
@@ -16,7 +14,6 @@ import { resolveClass, type Class, isClass } from '../metadata/class.js'
 import { findOtherCopyOf } from '../metadata/dialect.js'
 import type { ReadDocument } from '../openapi/docs-files.js'
 import type { CorsHeaders } from '../http/cors.js'
-import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
 import { packageFor } from '../engines/engine-for-url.js'
 import { readTables } from '../records/model/read-table.js'
@@ -25,8 +22,9 @@ import { readController } from '../routing/decorators.js'
 import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
 import { forOwnRoutes, planApplicationUse, interceptorClasses } from './plan-interceptors.js'
 import { findUnknownVariables, provideConfigs } from './config-classes.js'
-import { readEnvironment, type Environment } from './environment.js'
+import { readConfiguration, type Configuration, type StartHooks } from './configuration.js'
 import { createContainer, type Container } from './container.js'
+import { withCrudRoutes } from './crud-controllers.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import {
   documentedEndpoints,
@@ -38,13 +36,11 @@ import {
   type GraphqlInterceptors,
 } from './graphql-routes.js'
 import { LateDatabase } from './late-database.js'
-import { createLog } from './logger.js'
-import { Redactor } from '../serving/redaction/redactor.js'
 import { findRenamedClasses } from './renamed-classes.js'
 import { findMissingPackages } from './start-checks.js'
 import { collectParts, type ModuleParts } from './module.js'
 import { versionHeaders } from './versions.js'
-import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
+import type { BootstrapOptions, Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
 import type { PlannedInterceptor } from '../serving/interceptors.js'
 import type { FrameworkRoute } from '../serving/framework-route.js'
@@ -53,18 +49,6 @@ import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
 import { documentedRecords } from './public-access.js'
 import type { ProviderDeclaration } from './provider.js'
-
-/** What the options and the environment say. */
-interface Configuration {
-  readonly environment: Environment
-  readonly settings: Settings
-  readonly authOptions: ResolvedAuthOptions
-  readonly cookieNames: CookieNames
-  readonly log: Log
-  /** Removes secrets from the errors in the log. */
-  readonly redactor: Redactor
-  readonly clock: Clock
-}
 
 interface PlannedControllers {
   /** With the routes of their records. */
@@ -118,13 +102,8 @@ export interface ApplicationPlan
   readonly requestContext: boolean
 }
 
-export interface StartHooks {
-  /** Returns the log that the application writes to. */
-  watchLog(log: Log, environment: Environment): Log
-}
-
 /**
- * @param hooks of an application that will be started: only then its settings are read, and warnings are logged
+ * @param hooks only for an application that will start: then config classes are read, and warnings are logged
  * @throws {DeclarationError} with every problem
  */
 export async function planApplication(
@@ -136,63 +115,42 @@ export async function planApplication(
   const configuration = await readConfiguration(options, hooks, problems)
   const parts = collectParts(module, problems)
   for (const table of readTables(parts.records, problems)) reportPolicy(table, problems)
-  const planned = planControllers(configuration, parts, problems)
+  const controllerPlan = planControllers(configuration, parts, problems)
   const endpoints = planEndpoints(configuration, parts, options.graphql, problems)
   const files = planFiles(configuration, problems)
-  const contained = await planContainer(
-    { ...configuration, ...planned, ...endpoints, readsSettings: hooks !== undefined },
+  const willStart = hooks !== undefined
+  const { container, classes, unknownVariables } = await planContainer(
+    { ...configuration, ...controllerPlan, ...endpoints, readsConfigs: willStart },
     parts,
     problems,
   )
-  checkPublicUrl(configuration, contained.container, options, problems)
-  checkClasses(contained.classes, parts, problems)
-  const missing = await checkPackages(configuration, parts, options, problems)
+  checkPublicUrl(configuration, container, options, problems)
+  checkClasses(classes, parts, problems)
+  const missingPackages = await checkPackages(configuration, parts, options, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
 
-  if (hooks !== undefined) {
-    const renamed = findRenamedClasses({ ...contained, ...planned, records: parts.records })
-    logWarnings(configuration.log, [...contained.unknownVariables, ...missing, ...renamed])
+  if (willStart) {
+    const { routes } = controllerPlan
+    const renamed = findRenamedClasses({ classes, routes, records: parts.records })
+    logWarnings(configuration.log, [...unknownVariables, ...missingPackages, ...renamed])
   }
   return {
     ...configuration,
-    ...planned,
+    ...controllerPlan,
     ...endpoints,
     ...files,
-    container: contained.container,
-    document: planDocument({ ...configuration, ...planned, ...endpoints }),
+    container,
+    document: planDocument({ ...configuration, ...controllerPlan, ...endpoints }),
     records: withGraphqlRecords(parts.records, endpoints.graphql),
     modules: parts.modules,
     corsHeaders: [...parts.corsHeaders, { allowedHeaders: requestHeaders(configuration) }],
     providers: parts.providers,
     requestContext: options.requestContext ?? parts.requestContext,
-    needsDatabase: needsDatabase(planned, contained.container),
+    needsDatabase: needsDatabase(controllerPlan, container),
     examine: async (openDatabase) => {
-      const findings = parts.examinations.map((examine) => examine(openDatabase, contained.classes))
+      const findings = parts.examinations.map((examine) => examine(openDatabase, classes))
       return (await Promise.all(findings)).flat()
     },
-  }
-}
-
-async function readConfiguration(
-  options: BootstrapOptions,
-  hooks: StartHooks | undefined,
-  problems: Problems,
-): Promise<Configuration> {
-  const environment = readEnvironment(options.env ?? process.env, problems)
-  const settings = resolveOptions(options, environment, problems)
-  const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
-  const { production } = environment
-  const cookieNames = createCookieNames(settings, { authOptions, options, production }, problems)
-  const redactor = new Redactor(environment.variables)
-  const log = await createLog(options.logger, environment.logLevel, redactor)
-  return {
-    environment,
-    settings,
-    authOptions,
-    cookieNames,
-    redactor,
-    log: hooks?.watchLog(log, environment) ?? log,
-    clock: clockOf(settings),
   }
 }
 
@@ -204,11 +162,11 @@ function planControllers(
 ): PlannedControllers {
   const database = new LateDatabase()
   const declared = withCrudRoutes(parts, () => database.get(), settings.limits.cost, problems)
-  const { outside, framework } = planApplicationUse(settings, parts, problems)
+  const { everywhere, aroundFramework } = planApplicationUse(settings, parts, problems)
   const routes = planRoutes(
-    declared.map(({ controller, origin }) => ({
+    declared.map(({ controller, original }) => ({
       controller,
-      use: [...outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
+      use: [...everywhere, ...forOwnRoutes(parts.use.get(original) ?? [])],
     })),
     { ...settings, closed: authOptions.closed, clock },
     parts.arguments,
@@ -216,7 +174,7 @@ function planControllers(
   )
   findDocumentationProblems(routes, settings.docs, problems)
   const controllers = declared.map(({ controller }) => controller)
-  return { controllers, routes, frameworkInterceptors: framework, database }
+  return { controllers, routes, frameworkInterceptors: aroundFramework, database }
 }
 
 /** Plans the endpoints of GraphQL, and builds their schemas. */
@@ -239,7 +197,7 @@ function planFiles({ settings }: Configuration, problems: Problems): PlannedFile
 }
 
 interface ContainerInput extends Configuration, PlannedControllers, PlannedEndpoints {
-  readonly readsSettings: boolean
+  readonly readsConfigs: boolean
 }
 
 /** Plans all instances: providers, controllers and interceptors. */
@@ -259,7 +217,7 @@ async function planContainer(
   const providers = await provideConfigs(
     [...declared, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
     [...controllers, ...interceptors],
-    { variables: input.readsSettings ? variables : undefined, override },
+    { variables: input.readsConfigs ? variables : undefined, override },
     problems,
   )
   const builtIn = [Auth, Clock, Database, ApplicationState, PublicUrl, Routes]
@@ -267,7 +225,7 @@ async function planContainer(
   return {
     container: createContainer(creation, problems),
     classes: listClasses({ providers, controllers, interceptors, override }),
-    unknownVariables: input.readsSettings ? findUnknownVariables(variables, providers) : [],
+    unknownVariables: input.readsConfigs ? findUnknownVariables(variables, providers) : [],
   }
 }
 
@@ -290,9 +248,9 @@ async function checkPackages(
 ): Promise<readonly Problem[]> {
   const database = typeof options.database === 'string' ? options.database : databaseUrl
   const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
-  const missing = await findMissingPackages(packages, { loads: production })
-  if (production) problems.addAll(missing)
-  return missing
+  const missingPackages = await findMissingPackages(packages, { loads: production })
+  if (production) problems.addAll(missingPackages)
+  return missingPackages
 }
 
 /** Writes the document when it is first requested. */
@@ -300,13 +258,13 @@ function planDocument(
   input: Configuration & Pick<PlannedControllers, 'routes'> & PlannedEndpoints,
 ): ReadDocument {
   const { routes, settings, authOptions, cookieNames, graphql } = input
-  return documentReader(
+  return documentReader({
     routes,
     settings,
-    { ...authOptions, cookieNames },
-    documentedEndpoints(graphql),
-    () => documentedRecords({ routes, graphql }),
-  )
+    auth: { ...authOptions, cookieNames },
+    endpoints: documentedEndpoints(graphql),
+    records: () => documentedRecords({ routes, graphql }),
+  })
 }
 
 function needsDatabase({ controllers, routes }: PlannedControllers, container: Container): boolean {
@@ -381,12 +339,6 @@ function classOfValue(value: unknown): readonly Class[] {
   return isClass(type) ? [type] : []
 }
 
-/** The system clock, unless `override` replaces it. It is needed before the providers are created. */
-function clockOf({ override }: Settings): Clock {
-  const replaced = override.findLast(([token]) => token === Clock)
-  return replaced === undefined ? new Clock() : (replaced[1] as Clock)
-}
-
 function injectsDatabase(interceptor: PlannedInterceptor): boolean {
   return 'inject' in interceptor && interceptor.inject.includes(Database)
 }
@@ -395,63 +347,4 @@ function injectsDatabase(interceptor: PlannedInterceptor): boolean {
 function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGraphql): Class[] {
   const withDatabase = instances.filter(({ needsDatabase }) => needsDatabase)
   return [...new Set([...records, ...withDatabase.flatMap(({ schema }) => schema.records)])]
-}
-
-/** Gives `@Controller('/items', { crud: Item })` the routes of its record, in a class that extends it. */
-function withCrudRoutes(
-  parts: ModuleParts,
-  database: () => Database,
-  maxCost: number,
-  problems: Problems,
-): { readonly controller: Class; readonly origin: Class }[] {
-  return parts.controllers.map((origin) => {
-    const { crud, only } = readController(origin) ?? {}
-    if (crud === undefined) return { controller: origin, origin }
-    checkListed(origin, resolveClass(crud), parts, problems)
-    const operations = only as readonly CrudOperation[] | undefined
-    const options = operations === undefined ? { crud } : { crud, only: operations }
-    return { controller: extendWithCrud(origin, options, database, problems, maxCost), origin }
-  })
-}
-
-function checkListed(
-  controller: Class,
-  record: Class | undefined,
-  { name, records }: ModuleParts,
-  problems: Problems,
-): void {
-  if (record === undefined || records.includes(record)) return
-  problems.add({
-    code: 'CRUD_RECORD',
-    message: `${controller.name}: crud names ${record.name}, which no module lists among its records.`,
-    remedy: `Add ${record.name} to ${name}.records.`,
-  })
-}
-
-/** The names are complete once the port is known. */
-function createCookieNames(
-  { publicUrl, basePath, listen, port }: Settings,
-  {
-    authOptions,
-    options,
-    production,
-  }: {
-    readonly authOptions: ResolvedAuthOptions
-    readonly options: BootstrapOptions
-    readonly production: boolean
-  },
-  problems: Problems,
-): CookieNames {
-  const session = options.sessions?.cookie
-  const { cookieName: token } = authOptions
-  const names = new CookieNames({ token, session })
-  if (names.token === names.session)
-    problems.add({
-      code: 'INVALID_OPTION',
-      message: `bootstrap sessions.cookie: ${names.session} is also the name of the token's cookie.`,
-      remedy: 'Choose another name.',
-    })
-  if (production) names.suffix = addressSuffix(publicUrl, basePath)
-  else if (listen && port !== 0) names.suffix = portSuffix(port)
-  return names
 }

@@ -30,9 +30,9 @@ import {
 
 interface ApplicationUse {
   /** Around every route, outside the interceptors of modules. */
-  readonly outside: readonly UseList[]
+  readonly everywhere: readonly UseList[]
   /** Around requests without a route, and around the framework's own routes. */
-  readonly framework: readonly PlannedInterceptor[]
+  readonly aroundFramework: readonly PlannedInterceptor[]
 }
 
 export function planApplicationUse(
@@ -40,16 +40,16 @@ export function planApplicationUse(
   { useLists }: ModuleParts,
   problems: Problems,
 ): ApplicationUse {
-  const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
-  const outside = [{ where: 'bootstrap', use }, ...everywhere]
-  const framework = outside
+  const ofModules = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
+  const everywhere = [{ where: 'bootstrap', use }, ...ofModules]
+  const aroundFramework = everywhere
     .flatMap((list) => planUse(list, problems))
     .filter(
       (interceptor) =>
         interceptor.position === 'gate' ||
         (interceptor.position === 'body' && appliesEverywhere(interceptor)),
     )
-  return { outside, framework }
+  return { everywhere, aroundFramework }
 }
 
 /** Interceptors that modules list only for their own routes. */
