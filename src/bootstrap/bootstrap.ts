@@ -16,7 +16,7 @@ import { portSuffix } from '../http/cookie-names.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
-import { createResponder } from '../http/responder.js'
+import { Responder } from '../http/responder.js'
 import type { RequestSettings } from '../http/request-settings.js'
 import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/class.js'
@@ -320,7 +320,7 @@ function createDispatcher(
   const streams = new StreamRegister({ ...settings.bounds, ending, watch, expiries })
   const dispatcher: Dispatcher = new Dispatcher({
     ...filled,
-    responder: createResponder({ cors, log, streams, errors: settings.errors, pages }),
+    responder: new Responder({ cors, log, streams, errors: settings.errors, pages }),
     cors,
     application: state,
     observers,

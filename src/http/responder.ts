@@ -9,7 +9,7 @@ import { PreparedResponse, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
 import { respondEarly } from './early-response.js'
 import { entityTag, matchesEntityTag } from './entity-tag.js'
-import { discard, toReader, toResponse, type ResultRule } from './result.js'
+import { discardResult, toReader, toResponse, type ResultRule } from './result.js'
 import type { ErrorFormat } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
@@ -31,26 +31,9 @@ export interface ResponderOptions {
   readonly pages?: ErrorPages | undefined
 }
 
-export interface Responder {
-  /** Sends the result of a handler. Synchronous for values. Never throws. */
-  send(request: ServerRequest, result: unknown, rule: ResultRule): void
-  /** Sends an error. Never throws. */
-  fail(request: ServerRequest, error: unknown): void
-  /** Releases a result that can no longer be sent. Never throws. */
-  discard(result: unknown): void
-  /** Returns the response of `send` for interceptors. Never throws nor rejects. */
-  prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse>
-  /** Returns the response of `fail` for interceptors, and logs the error. Never throws. */
-  prepareFailure(request: ServerRequest, error: unknown): RouteResponse
-}
-
-export function createResponder(options: ResponderOptions): Responder {
-  return new NodeResponder(options)
-}
-
 const jsonType = 'application/json; charset=utf-8'
 
-class NodeResponder implements Responder {
+export class Responder {
   readonly #heads: ResponseHeads
   readonly #failures: FailureWriter
   readonly #streams: StreamRegister | undefined
@@ -61,9 +44,10 @@ class NodeResponder implements Responder {
     this.#failures = new FailureWriter(this.#heads, log, errors, pages)
   }
 
+  /** Sends the result of a handler. Synchronous for values. Never throws. */
   send(request: ServerRequest, result: unknown, rule: ResultRule): void {
     try {
-      if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
+      if (request.outgoing.headersSent || request.outgoing.destroyed) discardResult(result)
       else if (isPlainData(result) && !isBodyless(rule.status) && !isLongList(result)) {
         this.#sendJson(request, result, rule)
       } else if (result instanceof PreparedResponse) this.#sendResponse(request, result)
@@ -77,14 +61,12 @@ class NodeResponder implements Responder {
     }
   }
 
+  /** Sends an error. Never throws. */
   fail(request: ServerRequest, error: unknown): void {
     this.#failures.send(request, error)
   }
 
-  discard(result: unknown): void {
-    discard(result)
-  }
-
+  /** Returns the response of `send` for interceptors. Never throws nor rejects. */
   prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse> {
     try {
       if (result instanceof PreparedResponse) return result
@@ -100,6 +82,7 @@ class NodeResponder implements Responder {
     }
   }
 
+  /** Returns the response of `fail` for interceptors, and logs the error. Never throws. */
   prepareFailure(request: ServerRequest, error: unknown): RouteResponse {
     return this.#heads.prepare(request, this.#failures.describe(request, error))
   }
@@ -125,7 +108,7 @@ class NodeResponder implements Responder {
   ): void {
     Promise.resolve(response)
       .then((resolved) => {
-        if (request.outgoing.destroyed) this.discard(resolved)
+        if (request.outgoing.destroyed) discardResult(resolved)
         else this.#sendResponse(request, tagged(request, resolved, rule))
       })
       .catch((error: unknown) => {

@@ -156,7 +156,7 @@ async function toFileResponse(
 }
 
 /** Cancels the stream in a result, if there is one. Never throws. */
-export function discard(result: unknown): void {
+export function discardResult(result: unknown): void {
   const body = bodyOf(result)
   if (typeof body !== 'object' || body === null) return
   try {
@@ -188,7 +188,7 @@ export function rememberStream(request: ServerRequest, value: unknown): void {
   if (typeof body !== 'object' || body === null) return
   if (!(body instanceof EventStream) && !isStream(body)) return
   if (request.answered) {
-    discard(body)
+    discardResult(body)
     return
   }
   request.response.streams ??= []
@@ -207,10 +207,10 @@ export function releaseUnsentStreams(request: ServerRequest, sent: unknown): voi
   request.response.streams = streams.filter(({ body }) => body === current)
   for (const { body } of streams) {
     if (body === current) continue
-    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(body)
+    if (request.outgoing.destroyed || request.outgoing.writableFinished) discardResult(body)
     else {
       request.onFinished(() => {
-        discard(body)
+        discardResult(body)
       })
     }
   }

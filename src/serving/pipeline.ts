@@ -13,7 +13,7 @@ import { onAccept } from '../http/cache-headers.js'
 import { HeaderList } from '../http/header-list.js'
 import type { Responder } from '../http/responder.js'
 import { invokeScheduled } from '../http/response-body.js'
-import { releaseUnsentStreams, rememberStream } from '../http/result.js'
+import { discardResult, releaseUnsentStreams, rememberStream } from '../http/result.js'
 import { PreparedResponse, type RouteResponse } from '../http/route-response.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { runInRequest } from './current-request.js'
@@ -56,7 +56,7 @@ export class Pipeline {
 
   #send(request: ServerRequest, route: ServedRoute, result: unknown): void {
     if (!request.beginResponse()) {
-      this.#responder.discard(result)
+      discardResult(result)
       return
     }
     if (this.isDraining) request.addHeader('Connection', 'close')
@@ -141,7 +141,7 @@ export class Pipeline {
   /** The handler has returned. */
   #finish(request: ServerRequest, run: RouteRun, result: unknown): void {
     if (!run.isOpen || request.phase !== 'handling') {
-      this.#responder.discard(result)
+      discardResult(result)
       this.#abandon(request, run)
       return
     }
@@ -302,7 +302,7 @@ export class Pipeline {
     } else {
       rememberStream(request, response)
       if (run.isOpen) this.#resolve(run, response)
-      else this.#responder.discard(response)
+      else discardResult(response)
     }
   }
 

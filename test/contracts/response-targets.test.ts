@@ -8,7 +8,7 @@ import { createIncoming } from '../../src/http/in-memory/fake-request.js'
 import { FakeResponse } from '../../src/http/in-memory/fake-response.js'
 import type { Outgoing } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createResponder } from '../../src/http/responder.js'
+import { Responder } from '../../src/http/responder.js'
 import {
   respondOnce,
   createMemoryLog,
@@ -45,7 +45,7 @@ class PlainOutgoing extends Writable implements Outgoing {
 }
 
 function answerInto(outgoing: Outgoing, handler: () => unknown, message: SentRequest): void {
-  const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
+  const responder = new Responder({ cors: createCors(), log: createMemoryLog() })
   const { method = 'GET', path = '/', headers = {} } = message
   const incoming = createIncoming({
     method,
@@ -57,11 +57,7 @@ function answerInto(outgoing: Outgoing, handler: () => unknown, message: SentReq
   respond(request, responder, handler)
 }
 
-function respond(
-  request: ServerRequest,
-  responder: ReturnType<typeof createResponder>,
-  handler: () => unknown,
-): void {
+function respond(request: ServerRequest, responder: Responder, handler: () => unknown): void {
   try {
     responder.send(request, handler(), plainRule)
   } catch (error) {

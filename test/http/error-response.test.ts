@@ -10,7 +10,7 @@ import { FakeResponse } from '../../src/http/in-memory/fake-response.js'
 import type { Incoming } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createCors } from '../../src/http/cors.js'
-import { createResponder } from '../../src/http/responder.js'
+import { Responder } from '../../src/http/responder.js'
 import { silentLog } from '../silent-log.js'
 import { plainRule, startResponderServer, type ResponderServer } from './responder-server.js'
 
@@ -138,7 +138,7 @@ describe('the drain time', () => {
       headers: { 'transfer-encoding': 'chunked' },
     }) as unknown as Incoming
     const outgoing = new FakeResponse()
-    const responder = createResponder({ cors: createCors(), log: silentLog })
+    const responder = new Responder({ cors: createCors(), log: silentLog })
     const request = new ServerRequest(incoming, outgoing, { trustProxy: false })
     responder.fail(request, new HttpError(413))
     expect((await outgoing.head).status).toBe(413)

@@ -10,7 +10,7 @@ import type { ServerRequest } from '../../src/http/server-request.js'
 import {
   createCors,
   createMemoryLog,
-  createResponder,
+  Responder,
   PendingResponse,
   plainRule,
   respondWith,
@@ -168,7 +168,7 @@ describe('the heartbeat', () => {
       response: new PendingResponse(),
     } as unknown as ServerRequest
     const silent = { next: () => new Promise<never>(() => undefined) }
-    const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
+    const responder = new Responder({ cors: createCors(), log: createMemoryLog() })
     responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)
     while (!outgoing.headersSent) await new Promise((resolve) => setImmediate(resolve))
     expect(String(outgoing.read())).toBe(':\n\n')

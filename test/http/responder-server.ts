@@ -5,12 +5,12 @@ import { connect, type AddressInfo } from 'node:net'
 import { createCors } from '../../src/http/cors.js'
 import { HeaderList } from '../../src/http/header-list.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createResponder, type Responder } from '../../src/http/responder.js'
+import { Responder } from '../../src/http/responder.js'
 import type { ResultRule } from '../../src/http/result.js'
 
 export { toEventText } from '../../src/http/events.js'
 export { PendingResponse } from '../../src/http/pending-response.js'
-export { createCors, createResponder, HeaderList }
+export { createCors, Responder, HeaderList }
 
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
 
@@ -44,7 +44,7 @@ export async function startResponderServer(
   options: ResponderServerOptions,
 ): Promise<ResponderServer> {
   const log = createMemoryLog()
-  const responder = createResponder({ cors: createCors(options.cors), log })
+  const responder = new Responder({ cors: createCors(options.cors), log })
   const server = createServer((incoming, outgoing) => {
     options.handle(new ServerRequest(incoming, outgoing, { trustProxy: false }), responder)
   })
