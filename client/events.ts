@@ -145,7 +145,11 @@ async function* readEvents(
         fields = { event: '', data: [] }
         if (data.length === 0) continue
         state.tries = 0
-        yield { event: event || 'message', data: parse(data.join('\n')), id: state.lastEventId }
+        yield {
+          event: event || 'message',
+          data: parseJsonOrText(data.join('\n')),
+          id: state.lastEventId,
+        }
       }
     }
   } finally {
@@ -189,7 +193,7 @@ function readLine(line: string, fields: EventFields, state: StreamState): void {
   else if (name === 'retry' && /^\d+$/.test(value)) state.delay = Number(value)
 }
 
-function parse(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

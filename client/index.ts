@@ -35,7 +35,7 @@ export const createClient = <R extends object = Untyped>(
   /** The number of the request whose response has brought the last fresh token. */
   let lastRotation = 0
   /** The last fresh token. Null, unlike undefined, differs from every token that can be read. */
-  let freshToken: string | null = null
+  let lastFreshToken: string | null = null
 
   const send = async (
     method: string,
@@ -76,10 +76,10 @@ export const createClient = <R extends object = Untyped>(
 
     config = { ...config, headers: mergeHeaders(config.headers) }
     // The caller or an interceptor may have set another token. Other origins never get the stored one.
-    let sendsStoredToken: unknown = config.headers.Authorization == defaults.Authorization
+    let sendsStoredToken = config.headers.Authorization == defaults.Authorization
     if (originOf(config.url) != originOf(baseUrl)) {
       if (sendsStoredToken) delete config.headers.Authorization
-      sendsStoredToken = token = ''
+      sendsStoredToken = token = false
     }
     encodeBody(config, token)
 
@@ -95,10 +95,10 @@ export const createClient = <R extends object = Untyped>(
         // Responses of earlier requests may come later, with an older token.
         requestNumber > lastRotation &&
         // Not after the user has signed in or out meanwhile.
-        (storedToken() === token || storedToken() === freshToken)
+        (storedToken() === token || storedToken() === lastFreshToken)
       ) {
         lastRotation = requestNumber
-        storedToken((freshToken = fresh))
+        storedToken((lastFreshToken = fresh))
       }
       response = await readResponse(raw)
     } catch (error) {
