@@ -11,7 +11,7 @@ import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
-import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
+import { shapeOf, type Shape, type ShapeField } from '../fields/shape.js'
 import { isClass, type Class } from '../metadata/class.js'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassMetadata } from '../metadata/class-metadata.js'
@@ -106,7 +106,7 @@ export function findUnknownVariables(
     .map((provider) => ('provide' in provider ? provider.provide : provider))
     .filter(isConfig)
   const configVariables = types.flatMap((type) =>
-    readShape(type, new Problems()).fields.map(({ name }) => variableOf(name)),
+    shapeOf(type).fields.map(({ name }) => variableOf(name)),
   )
   const knownVariables = new Set([...prefixedVariables, ...configVariables])
   return Object.keys(variables)

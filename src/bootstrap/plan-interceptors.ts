@@ -18,7 +18,7 @@ import type { ModuleParts, UseList } from './module.js'
 import type { Settings } from './options.js'
 import { rolesOf, type AccessRule } from '../auth/access.js'
 import { crudRecordOf } from '../records/rest/crud.js'
-import { readShape } from '../fields/shape.js'
+import { shapeOf } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/field.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { RouteInfo, Route } from '../routing/route.js'
@@ -257,7 +257,7 @@ function textOf(error: unknown): string {
 
 /** The fields that a client may send; problems of the class are reported elsewhere. */
 function fieldsOf(type: Class): readonly string[] {
-  const { fields } = readShape(type, new Problems())
+  const { fields } = shapeOf(type)
   return Object.freeze(fields.filter(({ readOnly }) => !readOnly).map(({ name }) => name))
 }
 

@@ -3,8 +3,7 @@
  * bundle without the original names changes the database and the API. Sources: the manuals of esbuild (keep names) and Terser.
  */
 import type { Problem } from '../errors/declaration-error.js'
-import { Problems } from '../errors/problems.js'
-import { readShape } from '../fields/shape.js'
+import { shapeOf } from '../fields/shape.js'
 import type { Class } from '../metadata/class.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 
@@ -47,8 +46,7 @@ function collectClasses({ classes, records, routes }: NamedClasses): Set<Class> 
   )
   const shapes = new Set([...records, ...declared])
   for (const type of shapes)
-    for (const { nested } of readShape(type, new Problems()).fields)
-      if (nested !== undefined) shapes.add(nested())
+    for (const { nested } of shapeOf(type).fields) if (nested !== undefined) shapes.add(nested())
   return new Set([...classes, ...shapes])
 }
 

@@ -9,7 +9,7 @@ import { HttpError } from '../errors/http-error.js'
 import { compileInput, type InputCheck } from './compile-input.js'
 import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
-import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
+import { type Shape, type ShapeField, fieldName, readShape, shapeOf } from './shape.js'
 import type { Class } from '../metadata/class.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
@@ -153,8 +153,7 @@ function valueProblems(type: Class, shape: Shape): Problems {
   checkValues(shape, found)
   for (const { nested } of shape.fields) {
     const inner = nested === undefined ? undefined : resolve(nested)
-    if (inner !== undefined)
-      found.addAll(valueProblems(inner, readShape(inner, new Problems())).list)
+    if (inner !== undefined) found.addAll(valueProblems(inner, shapeOf(inner)).list)
   }
   return found
 }

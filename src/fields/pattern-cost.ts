@@ -5,8 +5,7 @@
  * evil regexes harmless"; OWASP, Regular expression Denial of Service.
  */
 import type { Problem } from '../errors/declaration-error.js'
-import { Problems } from '../errors/problems.js'
-import { fieldName, readShape, type Shape } from './shape.js'
+import { fieldName, shapeOf, type Shape } from './shape.js'
 import { toAutomata, type Automaton } from './pattern-automaton.js'
 
 /** Up to this length, polynomial time is harmless. */
@@ -28,7 +27,7 @@ export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   // The set grows during the loop.
   for (const shape of visited) {
     for (const { name, rules, nested } of shape.fields) {
-      if (nested !== undefined) visited.add(readShape(nested(), new Problems()))
+      if (nested !== undefined) visited.add(shapeOf(nested()))
       if (rules.pattern === undefined) continue
       const pattern = new RegExp(rules.pattern)
       const warning = findPatternProblem(fieldName(shape.type, name), pattern, rules.maxLength)

@@ -98,6 +98,11 @@ export function readShape<T extends object>(type: Class<T>, problems?: Problems)
   return reading.shape as Shape<T>
 }
 
+/** The shape of a class whose problems are reported elsewhere, such as a class of a route. */
+export function shapeOf<T extends object>(type: Class<T>): Shape<T> {
+  return readShape(type, new Problems())
+}
+
 function read(type: Class): ShapeReading {
   const problems = new Problems()
   const constraints = readConstraints(type)

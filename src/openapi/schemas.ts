@@ -2,10 +2,9 @@
  * Converts classes to schema components of the document, one for each class. `schemaOf` returns the schema of a class
  * without a document. Source: decisions, OpenAPI.
  */
-import { Problems } from '../errors/problems.js'
 import type { SchemaObject, ReferenceObject } from 'openapi3-ts/oas31'
 import { readHandlerAccess } from '../auth/decorators.js'
-import { relationCountName, readShape, type ShapeField } from '../fields/shape.js'
+import { relationCountName, shapeOf, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/field.js'
 import type { Class } from '../metadata/class.js'
 import { readConstraints } from '../fields/class-validator.js'
@@ -97,7 +96,7 @@ export function classSchema(
   const fields = visibleFields(type, view, groups)
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
-  const isRecord = readShape(type, new Problems()).key !== undefined
+  const isRecord = shapeOf(type).key !== undefined
   // Callers without the role do not get these fields.
   const secured = securedMembers(type)
   const present = fields.filter((field) =>
@@ -123,7 +122,7 @@ function countSchemas(
   type: Class,
   fields: readonly ShapeField[],
 ): Record<string, SchemaOrReference> {
-  const shape = readShape(type, new Problems())
+  const shape = shapeOf(type)
   const names = fields
     .map((field) => relationCountName(shape, field))
     .filter((name) => name !== undefined)
@@ -145,7 +144,7 @@ function isSent(field: ShapeField, isRecord: boolean): boolean {
 
 /** The fields of a record with `@Secured`. */
 export function securedMembers(type: Class): ReadonlySet<string> {
-  const { key, fields } = readShape(type, new Problems())
+  const { key, fields } = shapeOf(type)
   if (key === undefined) return new Set()
   const names = fields.map(({ name }) => name)
   return new Set(names.filter((name) => readHandlerAccess(type, name).onMethod?.open === false))
@@ -167,7 +166,7 @@ export function visibleFields(
   view: SchemaView,
   groups?: Groups,
 ): readonly ShapeField[] {
-  const fields = readShape(type, new Problems()).fields.filter(
+  const fields = shapeOf(type).fields.filter(
     ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
   )
   if (groups === undefined) return fields
@@ -193,7 +192,7 @@ function hasReadOnly(type: Class): boolean {
   const cached = readOnlyClasses.get(type)
   if (cached !== undefined) return cached
   const found = [...reachable(type)].some((reached) =>
-    readShape(reached, new Problems()).fields.some(({ hidden, readOnly }) => !hidden && readOnly),
+    shapeOf(reached).fields.some(({ hidden, readOnly }) => !hidden && readOnly),
   )
   readOnlyClasses.set(type, found)
   return found
@@ -203,7 +202,7 @@ function hasReadOnly(type: Class): boolean {
 export function reachable(type: Class, found = new Set<Class>()): ReadonlySet<Class> {
   if (found.has(type) || builtIns.has(type)) return found
   found.add(type)
-  for (const field of readShape(type, new Problems()).fields) {
+  for (const field of shapeOf(type).fields) {
     if (field.nested !== undefined && !field.hidden) reachable(field.nested(), found)
   }
   return found

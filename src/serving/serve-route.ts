@@ -2,14 +2,13 @@
  * Makes a route ready to serve. Only this file chooses the steps of its requests and their order. Steps that a route
  * does not need are left out, so its requests do not pay for them.
  */
-import { Problems } from '../errors/problems.js'
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, promiseOf } from '../core/maybe-promise.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
 import { writesClientValuesOnly } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'
-import { readShape } from '../fields/shape.js'
+import { shapeOf } from '../fields/shape.js'
 import { formMedia, uploadMedia, type BodyField, type BodyPlan } from '../http/bodies/body-types.js'
 import { readWithin } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
@@ -256,7 +255,7 @@ function fileRule({
 }
 
 function fieldsOf(type: Class): Map<string, BodyField> {
-  const { fields } = readShape(type, new Problems())
+  const { fields } = shapeOf(type)
   return new Map(fields.map(({ name, kind }) => [name, { isBytes: kind === 'blob' }]))
 }
 

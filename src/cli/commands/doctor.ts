@@ -3,7 +3,6 @@
  * findings.
  */
 
-import { Problems } from '../../errors/problems.js'
 import { statSync } from 'node:fs'
 import { readHandlerAccess } from '../../auth/decorators.js'
 import { minKeyLength } from '../../auth/gate.js'
@@ -11,7 +10,7 @@ import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { PublicUrl } from '../../bootstrap/public-url.js'
 import { type ApplicationPlan, planApplication } from '../../bootstrap/plan-application.js'
 import { fileOfAddress, isLocalAddress } from '../../engines/database-address.js'
-import { readShape } from '../../fields/shape.js'
+import { shapeOf } from '../../fields/shape.js'
 import { reachable } from '../../routing/route.js'
 import { decoratorsOf } from '../../extensions/interceptor.js'
 import { isSecretName } from '../../core/secrets.js'
@@ -289,8 +288,7 @@ function signInsOf(
 ): { name: string; isLimited: boolean }[] {
   return open.flatMap(({ route, info, classes: { body } }) => {
     if (route.method === 'GET' || body === undefined) return []
-    if (!readShape(body.type, new Problems()).fields.some(({ name }) => isSecretName(name)))
-      return []
+    if (!shapeOf(body.type).fields.some(({ name }) => isSecretName(name))) return []
     const isLimited = decoratorsOf(route.controller, route.member).includes('Throttle')
     return [{ name: `${route.method} ${info.path}`, isLimited }]
   })

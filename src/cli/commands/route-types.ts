@@ -5,7 +5,7 @@
 import { Problems } from '../../errors/problems.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
-import { readShape } from '../../fields/shape.js'
+import { shapeOf } from '../../fields/shape.js'
 import type { DeclaredType } from '../../fields/field.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
 import { readController, readRouteDeclarations } from '../../routing/decorators.js'
@@ -153,7 +153,7 @@ function argumentType(
  * them.
  */
 function inputType(name: string, type: Class): string {
-  const { fields } = readShape(type, new Problems())
+  const { fields } = shapeOf(type)
   const refused = fields.filter(({ hidden, readOnly }) => hidden || readOnly)
   const defaulted = fields.filter(
     (field) => !refused.includes(field) && field.optional && field.rules.optional !== true,
@@ -162,7 +162,7 @@ function inputType(name: string, type: Class): string {
 }
 
 function outputType(name: string, type: Class): string {
-  const { fields } = readShape(type, new Problems())
+  const { fields } = shapeOf(type)
   return wrap(
     'Without',
     name,
@@ -190,11 +190,11 @@ function generatedBody(
 /** Fields that `crud` accepts in addition to the record's fields: keys of linked rows, and writes of related rows. */
 function addedFields(body: Class, record: Class): string[] {
   const recordFields = new Set(
-    readShape(record, new Problems())
+    shapeOf(record)
       .fields.filter(({ rules }) => rules.relation !== true)
       .map(({ name }) => name),
   )
-  return readShape(body, new Problems())
+  return shapeOf(body)
     .fields.filter(({ name }) => !recordFields.has(name))
     .map(({ name, nested, kind }) => {
       const key = kind === 'uuid' ? 'string' : 'number'

@@ -1,11 +1,10 @@
 /** Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret. */
 
-import { Problems } from '../../errors/problems.js'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
-import { readShape, type ShapeField } from '../../fields/shape.js'
+import { shapeOf, type ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import {
@@ -324,9 +323,7 @@ function describe({ route, classes, media }: PlannedRoute): Omit<RouteForm, keyo
 }
 
 function inputFields(type: Class): readonly ShapeField[] {
-  return readShape(type, new Problems()).fields.filter(
-    ({ hidden, readOnly }) => !hidden && !readOnly,
-  )
+  return shapeOf(type).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
 }
 
 /** A body with the required fields, and with the fields that have an example. */

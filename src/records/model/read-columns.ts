@@ -9,7 +9,7 @@ import type { ConstraintError } from './table.js'
 import { recordOptions, type RecordOptions, readRecord, type RecordConstraint } from './record.js'
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
-import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
+import { shapeOf, type Shape, type ShapeField } from '../../fields/shape.js'
 import { isSqlName, toColumnName, toSnakeCase } from './generated-names.js'
 import { relationMetadataOf } from './relations.js'
 import {
@@ -125,7 +125,7 @@ function isUuidForeignKey(type: Class, property: string): boolean {
   for (const [name, metadata] of relationMetadataOf(type)) {
     if (metadata.kind !== 'belongsTo' || (metadata.options.by ?? `${name}Id`) !== property) continue
     const target = resolveClass(metadata.target)
-    if (target !== undefined) return readShape(target, new Problems()).key?.rules.key === 'uuid'
+    if (target !== undefined) return shapeOf(target).key?.rules.key === 'uuid'
   }
   return false
 }

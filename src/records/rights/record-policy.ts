@@ -7,7 +7,7 @@ import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decor
 import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rules.js'
-import { readShape } from '../../fields/shape.js'
+import { shapeOf } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -86,7 +86,7 @@ function nestedProblems({ name: record }: Class, { property, field }: Column): P
   const types = new Set(field.nested === undefined || field.hidden ? [] : [field.nested()])
   const problems: Problem[] = []
   for (const type of types) {
-    for (const { name, rules, nested } of readShape(type, new Problems()).fields) {
+    for (const { name, rules, nested } of shapeOf(type).fields) {
       if (nested !== undefined) types.add(nested())
       const isSecured = memberAccess(type, name) !== undefined
       // `writes: false` is `readOnly`, which nested classes have.

@@ -3,10 +3,9 @@
  * errors. If a route declares its `returns`, the class of a response is known at the start. Otherwise `toJSON` of the
  * instances removes the fields. Source: decisions, Records: access rules.
  */
-import { Problems } from '../../errors/problems.js'
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
-import { relationCountName, readShape } from '../../fields/shape.js'
+import { relationCountName, shapeOf } from '../../fields/shape.js'
 import { currentJsonRequest, trackJsonRequest } from '../../http/response-body.js'
 import type { Class } from '../../metadata/class.js'
 import type { Table } from '../model/table.js'
@@ -32,17 +31,17 @@ export interface SecuredResponse {
 /** @returns undefined for a class without secured fields */
 export function securedResponse(type: Class): SecuredResponse | undefined {
   const shapes = new Map<Class, SecuredShape>()
-  const shape = shapeOf(type, shapes)
+  const shape = securedShapeOf(type, shapes)
   const rules = new Set([...shapes.values()].flatMap((one) => one.rules.map(([, rule]) => rule)))
   return rules.size === 0 ? undefined : { shape, rules: [...rules] }
 }
 
-function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
+function securedShapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
   const cachedShape = shapes.get(type)
   if (cachedShape !== undefined) return cachedShape
   const shape: SecuredShape = { rules: [], nested: [] }
   shapes.set(type, shape)
-  const read = readShape(type, new Problems())
+  const read = shapeOf(type)
   for (const field of read.fields) {
     const { name, hidden, nested } = field
     if (hidden) continue
@@ -50,7 +49,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
     const count = relationCountName(read, field)
     if (rule !== undefined) shape.rules.push([name, rule])
     if (rule !== undefined && count !== undefined) shape.rules.push([count, rule])
-    if (nested !== undefined) shape.nested.push([name, shapeOf(nested(), shapes)])
+    if (nested !== undefined) shape.nested.push([name, securedShapeOf(nested(), shapes)])
   }
   return shape
 }

@@ -3,10 +3,9 @@
  * is a secret's name (`passwordConfirmation`, hidden and secured fields) or if it looks like a token or key. Once a value is
  * known to be secret, it is also hidden everywhere else in the same request. Headers are hidden unless they are listed.
  */
-import { Problems } from '../../errors/problems.js'
 import { isHarmlessHeader, isSecretName, hiddenText, hideShapes } from '../../core/secrets.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
-import { readShape } from '../../fields/shape.js'
+import { shapeOf } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import { isGraphqlDocument, redactDocument, redactNamed } from './redact-text.js'
 
@@ -123,7 +122,7 @@ export class Redactor {
   /** Treats the hidden and secured fields of these classes, and of their nested classes, as secrets. */
   learn(types: Iterable<Class>): void {
     for (const type of types) {
-      for (const { name, hidden, nested } of readShape(type, new Problems()).fields) {
+      for (const { name, hidden, nested } of shapeOf(type).fields) {
         if (hidden || memberAccess(type, name) !== undefined) this.#names.add(name)
         if (nested !== undefined && !this.#learnedClasses.has(nested())) this.#learnNested(nested())
       }
