@@ -70,7 +70,7 @@ function planRoute(
   const { versions, clock } = settings
   const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
   const limits = readLimits(route, settings.limits, problems)
-  const classes = declaredClasses(route, describeRoute(route), problems)
+  const classes = declaredClasses(route, problems)
   const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
   const status = route.options.status ?? 200
   const groups = readGroups(route, problems)

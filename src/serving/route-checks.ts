@@ -6,7 +6,7 @@ import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/field.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
 import { anySuccess } from '../openapi/documented-route.js'
-import type { Route } from '../routing/route.js'
+import { describeRoute, type Route } from '../routing/route.js'
 import { compileInput, type InputCheck, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
@@ -36,14 +36,12 @@ export interface DeclaredClasses {
 }
 
 /**
- * @param where the beginning of messages
- *
  * @param problems receives options that are not classes, classes without fields, and problems of the classes themselves
  */
-export function declaredClasses(route: Route, where: string, problems: Problems): DeclaredClasses {
+export function declaredClasses(route: Route, problems: Problems): DeclaredClasses {
   const { body, query, returns } = route.options
   const name = (option: string, declared: unknown): DeclaredType | undefined =>
-    namedClass({ where, option, declared }, problems)
+    namedClass(option, declared, problems.at(describeRoute(route)))
   return {
     body: body === undefined ? emittedClass(route, 'body', problems) : name('body', body),
     query: query === undefined ? emittedClass(route, 'query', problems) : name('query', query),
@@ -70,14 +68,9 @@ function returnedClasses(
   return classes
 }
 
-interface ClassOption {
-  readonly where: string
-  readonly option: string
-  readonly declared: unknown
-}
-
 function namedClass(
-  { where, option, declared }: ClassOption,
+  option: string,
+  declared: unknown,
   problems: Problems,
 ): DeclaredType | undefined {
   // `Object` declares explicitly that any value is allowed.
@@ -86,7 +79,7 @@ function namedClass(
   if (type === undefined) {
     problems.add({
       code: 'NOT_A_CLASS',
-      message: `${where}: ${option} is not a class.`,
+      message: `${option} is not a class.`,
       remedy: 'Write the class, [Class] for a list, or () => Class if it is defined later.',
     })
     return undefined
@@ -97,7 +90,7 @@ function namedClass(
   if (fields.length === 0 && shapeProblems.count === 0) {
     problems.add({
       code: 'NO_FIELDS',
-      message: `${where}: ${option} is ${type.type.name}, which has no fields.`,
+      message: `${option} is ${type.type.name}, which has no fields.`,
       remedy: `Write @Field(…) before the properties of ${type.type.name}.`,
     })
   }

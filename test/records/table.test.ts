@@ -297,7 +297,7 @@ describe('an invalid record is reported', () => {
       @Field('json', { index: true }) data!: unknown
     }
     expect(problemsOf(Odd)).toStrictEqual([
-      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: constraints, indexes, isolation, name, plural, rows, shardBy, search, searchLimit, softDelete, subscriptions, table, timestamps, was, version, writes.',
+      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: table, was, name, plural, softDelete, writes, isolation, subscriptions, constraints, indexes, search, searchLimit, version, shardBy, timestamps, rows.',
       "RECORD_FIELD_UNDECLARED Odd.email has rules of class-validator but no @Field, so its column has no kind. Add @Field('string') or the kind that fits.",
       'RECORD_INDEX Odd.data: a list or JSON value cannot be indexed. Remove the rule.',
     ])
@@ -320,7 +320,7 @@ describe('an invalid record is reported', () => {
     const found = problemsOf(Lost)
     for (const text of [
       'RELATION_TARGET Lost.plain: Plain is not a record.',
-      'RELATION_TARGET Lost.nothing does not lead to a class.',
+      'RELATION_TARGET Lost.nothing: it does not lead to a class.',
       'RELATION_FIELD Lost.categry: Lost has no field "categryId".',
       'RELATION_KIND Lost.name: Lost.nameId is of kind "string" and cannot hold a key of kind "integer".',
       'RELATION_FIELD Lost.categories: Category has no field "lostId".',

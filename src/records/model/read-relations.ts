@@ -24,17 +24,17 @@ export function readRelations(
   for (const [name, metadata] of relationMetadataOf(table.type)) {
     const where = `${table.type.name}.${name}`
     problems.addAll(relationOptions[metadata.kind].findProblems(metadata.options, where))
-    const target = readTarget(where, metadata, tableOf, problems)
-    const relation = target && createRelation({ where, name, table, target, problems }, metadata)
+    const placed = problems.at(where)
+    const target = readTarget(metadata, tableOf, placed)
+    const relation = target && createRelation({ name, table, target, problems: placed }, metadata)
     if (relation === undefined) continue
-    checkShards(relation, problems)
+    checkShards(relation, placed)
     relations.push(relation)
   }
   return relations
 }
 
 function readTarget(
-  where: string,
   metadata: RelationMetadata,
   tableOf: (type: Class) => Table | undefined,
   problems: Problems,
@@ -42,13 +42,13 @@ function readTarget(
   const type = resolveClass(metadata.target)
   if (type === undefined) {
     const fix = 'Write a thunk that returns a class: () => Category.'
-    problems.add(problem('RELATION_TARGET', `${where} does not lead to a class.`, fix))
+    problems.add(problem('RELATION_TARGET', 'it does not lead to a class.', fix))
     return undefined
   }
   const before = problems.count
   const table = tableOf(type)
   if (table === undefined && problems.count === before) {
-    const message = `${where}: ${type.name} is not a record.`
+    const message = `${type.name} is not a record.`
     const fix = `Write @Record before class ${type.name} and give it @Field('id').`
     problems.add(problem('RELATION_TARGET', message, fix))
   }
@@ -56,7 +56,6 @@ function readTarget(
 }
 
 interface RelationEnds {
-  readonly where: string
   readonly name: string
   readonly table: Table
   readonly target: Table
@@ -88,11 +87,11 @@ function createBelongsTo(
   by: string | undefined,
   onDelete: Relation['onDelete'] = 'restrict',
 ): Relation | undefined {
-  const { where, name, table, target, problems } = ends
+  const { name, table, target, problems } = ends
   const local = findForeignKey(ends, table, by ?? `${name}Id`, target.key)
   if (local === undefined) return undefined
   if (onDelete === 'setNull' && !local.nullable) {
-    const message = `${where}: onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
+    const message = `onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
     problems.add(problem('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
   }
   return freeze({
@@ -138,7 +137,7 @@ function backReference(target: Table, type: Class): string | undefined {
 
 /** @param holder the table with the foreign key, @param key the key that it holds */
 function findForeignKey(
-  { where, problems }: RelationEnds,
+  { problems }: RelationEnds,
   holder: Table,
   property: string,
   key: Column,
@@ -150,21 +149,21 @@ function findForeignKey(
     problems.add(
       problem(
         'RELATION_FIELD',
-        `${where}: ${holder.type.name} has no field "${property}".`,
+        `${holder.type.name} has no field "${property}".`,
         `${suggestion} Add @Field('${kind}') ${property} to ${holder.type.name}, or name the field: { by: '…' }.`.trim(),
       ),
     )
     return undefined
   }
   if (column.storage === key.storage) return column
-  const message = `${where}: ${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
+  const message = `${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
   const fix = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
   problems.add(problem('RELATION_KIND', message, fix))
   return undefined
 }
 
 function createJoinTable(
-  { where, name, table, target, problems }: RelationEnds,
+  { name, table, target, problems }: RelationEnds,
   options: { readonly through?: string; readonly from?: string; readonly to?: string },
 ): JoinTable {
   const itself = table === target
@@ -179,7 +178,7 @@ function createJoinTable(
     reservedPrefixes.some((prefix) => join.name.toLowerCase().startsWith(prefix))
   const wrong = Object.values(join).find((one) => !isSqlName(one))
   if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
-    const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
+    const message = `the join table cannot be ${join.name} (${join.from}, ${join.to}).`
     const fix = "Name it and its columns: { through: '…', from: '…', to: '…' }."
     problems.add(problem('RELATION_JOIN', message, fix))
   }
@@ -211,7 +210,7 @@ export function readShard(
 ): Column | undefined {
   const { shardBy } = options
   if (shardBy === undefined) return undefined
-  const where = `@Record of ${type.name}: shardBy`
+  const placed = problems.at(`@Record of ${type.name}`)
   const column = columns.find(({ property }) => property === shardBy)
   if (column === undefined) {
     const suggestion = didYouMean(
@@ -219,22 +218,20 @@ export function readShard(
       columns.map(({ property }) => property),
     )
     const fix = `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
-    problems.add(problemOf(`${where} names "${shardBy}", which is not a field.`, fix))
+    placed.add(problemOf(`shardBy names "${shardBy}", which is not a field.`, fix))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column
   const isPlain = (storage === 'text' || storage === 'integer') && !isBoolean
   if (isKey || !isPlain) {
-    const message = `${where} names "${shardBy}", which is ${isKey ? 'the primary key' : 'not a text or integer'}.`
-    problems.add(
-      problemOf(message, "Name a field of kind 'string' or 'integer': the tenant's key."),
-    )
+    const message = `shardBy names "${shardBy}", which is ${isKey ? 'the primary key' : 'not a text or integer'}.`
+    placed.add(problemOf(message, "Name a field of kind 'string' or 'integer': the tenant's key."))
     return undefined
   }
   if (nullable || field.rules.default !== undefined) {
-    const message = `${where} names "${shardBy}", which is not required.`
+    const message = `shardBy names "${shardBy}", which is not required.`
     const fix = `Make it required: remove nullable, optional and default from ${shardBy}.`
-    problems.add(problemOf(message, fix))
+    placed.add(problemOf(message, fix))
     return undefined
   }
   return column
@@ -254,33 +251,31 @@ function shardsOf(table: Table, target: Table): Relation['shards'] {
  * every machine has their rows.
  */
 function checkShards(relation: Relation, problems: Problems): void {
-  const { name, kind, table, target, local, foreign, shards, onDelete } = relation
+  const { kind, table, target, local, foreign, shards, onDelete } = relation
   if (table.shard === undefined && target.shard === undefined) return
-  const where = `${table.type.name}.${name}`
   if (kind === 'manyToMany') {
     const fix = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
-    problems.add(problemOf(`${where}: a join table cannot be sharded.`, fix))
+    problems.add(problemOf('a join table cannot be sharded.', fix))
     return
   }
   if (shards === undefined) {
     const problem = findCrossShardProblem(relation)
-    if (problem !== undefined)
-      problems.add(problemOf(`${where}: ${problem.message}`, problem.remedy))
+    if (problem !== undefined) problems.add(problemOf(problem.message, problem.remedy))
     return
   }
   const mixed = [shards.local, shards.foreign].filter(({ isUuid }) => !isUuid)
   if (mixed.length === 1) {
     const holder = mixed[0] === shards.local ? table : target
-    const message = `${where}: ${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
+    const message = `${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
     const fix = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
     problems.add(problemOf(message, fix))
   }
   if (onDelete === 'setNull') {
-    const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
+    const message = `onDelete 'setNull' would empty ${shards.local.property} too.`
     problems.add(problemOf(message, "Write onDelete: 'cascade', or leave it out."))
   }
   if (local === shards.local || foreign === shards.foreign) {
-    const message = `${where}: ${shards.local.property} is the shard and cannot be the relation's foreign key.`
+    const message = `${shards.local.property} is the shard and cannot be the relation's foreign key.`
     problems.add(problemOf(message, "Name another field: { by: '…' }."))
   }
 }
