@@ -18,6 +18,8 @@ export default async function runSuite(global, project, environment, runtime, pa
     process.setSourceMapsEnabled(true)
     isRegistered = true
   }
+  // Jest keeps a hundred frames of each error, and each expectation creates an error.
+  Error.stackTraceLimit = 20
   // Jest's, which knows the source maps of modules that it loaded.
   Error.prepareStackTrace = undefined
   const storages = []
