@@ -16,7 +16,7 @@ import {
   queryParts,
   type GraphqlEndpoint,
 } from '../graphql/graphql-endpoints.js'
-import { requestedOperation } from '../graphql/request-parts.js'
+import { requestedOperation } from '../graphql/operation-request.js'
 import { readNamedOperation, interceptedRoots } from '../graphql/root-interceptors.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route.js'

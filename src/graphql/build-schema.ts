@@ -19,7 +19,7 @@ import type {
 import {
   type GraphqlField,
   type TypeDeclaration,
-  type GeneratedPart,
+  type GeneratedDeclarations,
   type ArgumentDeclaration,
   isGenerated,
 } from './declarations.js'
@@ -48,8 +48,8 @@ import type { Planner } from './planner-contract.js'
  * @returns the names of types that can be removed; hand-written declarations are never among them
  */
 function unusedTypes(
-  { types, queries, mutations, subscriptions, added }: SchemaParts,
-  generated: GeneratedPart | undefined,
+  { types, queries, mutations, subscriptions, added }: SchemaDeclarations,
+  generated: GeneratedDeclarations | undefined,
 ): string[] {
   const usedNames = new Set<string>()
   const visit = (notation: string): void => {
@@ -78,7 +78,7 @@ function ofField(field: string | Pick<GraphqlField, 'type' | 'args'>): string[] 
 }
 
 /** All declarations of one schema. */
-export interface SchemaParts {
+export interface SchemaDeclarations {
   readonly types: Map<string, TypeDeclaration>
   readonly queries: Map<string, GraphqlField>
   readonly mutations: Map<string, GraphqlField>
@@ -104,11 +104,11 @@ const accessExtension = 'filigreeAccess'
  * @returns `undefined` if there are problems
  */
 export function buildSchema(
-  parts: SchemaParts,
-  generated: GeneratedPart | undefined,
+  declarations: SchemaDeclarations,
+  generated: GeneratedDeclarations | undefined,
   problems: Problems,
 ): BuiltSchema | undefined {
-  const merged = merge(parts, generated, problems)
+  const merged = merge(declarations, generated, problems)
   for (const name of unusedTypes(merged, generated)) merged.types.delete(name)
   const schema = buildOrReport(new SchemaBuilder(merged, problems), problems)
   if (schema === undefined || problems.count > 0) return undefined
@@ -135,11 +135,11 @@ function buildOrReport(builder: SchemaBuilder, problems: Problems): GraphQLSchem
 }
 
 function merge(
-  parts: SchemaParts,
-  generated: GeneratedPart | undefined,
+  declarations: SchemaDeclarations,
+  generated: GeneratedDeclarations | undefined,
   problems: Problems,
-): SchemaParts {
-  if (generated === undefined) return parts
+): SchemaDeclarations {
+  if (generated === undefined) return declarations
   const mergeKind = <T>(
     label: string,
     handWritten: Map<string, T>,
@@ -156,29 +156,29 @@ function merge(
     return new Map([...generatedOnes, ...handWritten])
   }
   return {
-    ...parts,
-    added: new Map([...parts.added, ...(generated.added ?? [])]),
-    types: mergeKind('type', parts.types, generated.types),
-    queries: mergeKind('query', parts.queries, generated.queries),
-    mutations: mergeKind('mutation', parts.mutations, generated.mutations),
-    subscriptions: mergeKind('subscription', parts.subscriptions, generated.subscriptions),
+    ...declarations,
+    added: new Map([...declarations.added, ...(generated.added ?? [])]),
+    types: mergeKind('type', declarations.types, generated.types),
+    queries: mergeKind('query', declarations.queries, generated.queries),
+    mutations: mergeKind('mutation', declarations.mutations, generated.mutations),
+    subscriptions: mergeKind('subscription', declarations.subscriptions, generated.subscriptions),
   }
 }
 
 class SchemaBuilder {
-  readonly #parts: SchemaParts
+  readonly #declarations: SchemaDeclarations
   readonly #problems: Problems
   readonly #library: GraphqlLibrary = graphqlLibrary()
   readonly #named = new Map<string, GraphQLNamedType>()
 
-  constructor(parts: SchemaParts, problems: Problems) {
-    this.#parts = parts
+  constructor(declarations: SchemaDeclarations, problems: Problems) {
+    this.#declarations = declarations
     this.#problems = problems
     for (const scalar of this.#library.specifiedScalarTypes) this.#named.set(scalar.name, scalar)
   }
 
   build(): GraphQLSchema {
-    const { types, queries, mutations, subscriptions, added } = this.#parts
+    const { types, queries, mutations, subscriptions, added } = this.#declarations
     for (const [name, declared] of types) this.#named.set(name, this.#toNamed(name, declared))
     for (const type of added.keys()) this.#checkAdded(type)
     // Without the check for problems, rejected records would be reported a second time here.
@@ -195,16 +195,16 @@ class SchemaBuilder {
   }
 
   #checkAdded(type: string): void {
-    const declared = this.#parts.types.get(type)
+    const declared = this.#declarations.types.get(type)
     if (declared?.kind === 'object') {
-      for (const field of this.#parts.added.get(type)?.keys() ?? []) {
+      for (const field of this.#declarations.added.get(type)?.keys() ?? []) {
         if (!Object.hasOwn(declared.fields, field)) continue
         const message = `GraphQL Field "${type}.${field}" is declared twice.`
         this.#report('DUPLICATE_NAME', message, 'Remove or rename one.')
       }
       return
     }
-    const objects = [...this.#parts.types].filter(([, { kind }]) => kind === 'object')
+    const objects = [...this.#declarations.types].filter(([, { kind }]) => kind === 'object')
     const hint = didYouMean(
       type,
       objects.map(([name]) => name),
@@ -241,7 +241,10 @@ class SchemaBuilder {
     const fields = () =>
       this.#toFields(
         name,
-        new Map([...Object.entries(declared.fields), ...(this.#parts.added.get(name) ?? [])]),
+        new Map([
+          ...Object.entries(declared.fields),
+          ...(this.#declarations.added.get(name) ?? []),
+        ]),
       )
     const interfaces = () =>
       (declared.interfaces ?? []).map((one) => this.#named.get(one) as GraphQLInterfaceType)

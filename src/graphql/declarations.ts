@@ -77,7 +77,7 @@ export interface GenerateContext {
 }
 
 /** The declarations generated from records. They may refer to hand-written types. */
-export interface GeneratedPart {
+export interface GeneratedDeclarations {
   /** Objects, inputs and enums by name: `Product`, `ProductInput`, `ProductWhere`, `Color`. */
   readonly types: ReadonlyMap<string, TypeDeclaration>
   readonly queries: ReadonlyMap<string, GraphqlField>
@@ -97,7 +97,10 @@ export interface GeneratedPart {
 }
 
 /** Called once for each schema with all classes of `fromOrm`. It must not load the package `graphql`. */
-export type GenerateRecords = (classes: readonly Class[], context: GenerateContext) => GeneratedPart
+export type GenerateRecords = (
+  classes: readonly Class[],
+  context: GenerateContext,
+) => GeneratedDeclarations
 
 /** The key of a root field's decorators in its `extensions`. */
 export const interceptorsExtension = 'filigreeInterceptors'

@@ -16,10 +16,10 @@ import {
   acceptedMedia,
   resultTypes,
   type AcceptedMedia,
-  readRequestParts,
+  readOperationRequest,
   toRequestParams,
-  type RequestParts,
-} from './request-parts.js'
+  type OperationRequest,
+} from './operation-request.js'
 import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { liveEvents, resultEvents } from '../live/live-format.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
@@ -94,14 +94,14 @@ function runPost(
   access: DefaultAccess,
   exchange: EndpointCall,
 ): MaybePromise<Reply> {
-  let parts: RequestParts
+  let requested: OperationRequest
   try {
-    parts = readRequestParts(exchange.body, graphql.documents())
+    requested = readOperationRequest(exchange.body, graphql.documents())
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
     return replyToMalformed(graphql, exchange, error)
   }
-  return runOperation(graphql, access, exchange, parts)
+  return runOperation(graphql, access, exchange, requested)
 }
 
 /** Runs a request through graphql-http: GET requests, and clients that do not accept JSON. */
@@ -136,7 +136,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
   return createHandler<ServerRequest, EndpointCall>({
     parseRequestParams: ({ context: exchange }) => {
       try {
-        return toRequestParams(readRequestParts(exchange.body, graphql.documents()))
+        return toRequestParams(readOperationRequest(exchange.body, graphql.documents()))
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
         exchange.reply = replyToMalformed(graphql, exchange, error)
@@ -144,12 +144,12 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
       }
     },
     onSubscribe: async ({ context: exchange }, params) => {
-      const parts: RequestParts = {
+      const requested: OperationRequest = {
         query: params.query,
         variables: params.variables ?? {},
         operationName: params.operationName ?? undefined,
       }
-      exchange.reply = await runOperation(graphql, access, exchange, parts)
+      exchange.reply = await runOperation(graphql, access, exchange, requested)
       return replied
     },
   })
@@ -179,7 +179,7 @@ function runOperation(
   graphql: GraphQL,
   access: DefaultAccess,
   exchange: EndpointCall,
-  { query, variables, operationName }: RequestParts,
+  { query, variables, operationName }: OperationRequest,
 ): MaybePromise<Reply> {
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)

@@ -15,7 +15,7 @@ import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { RefusedDocument } from './operations.js'
-import { readRequestParts } from './request-parts.js'
+import { readOperationRequest } from './operation-request.js'
 import { pageFolder, pageFile } from '../http/page-files.js'
 
 export interface GraphqlEndpoint {
@@ -153,7 +153,7 @@ function readQueryParts(query: TextValues): Record<string, unknown> {
 /** Whether a body requests a subscription or a live query. @returns false for invalid requests too */
 export function isSubscription(graphql: GraphQL, body: unknown): boolean {
   try {
-    const { query, operationName } = readRequestParts(body, graphql.documents())
+    const { query, operationName } = readOperationRequest(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof RefusedDocument) return false
     const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true

@@ -20,7 +20,7 @@ import { defaultLive } from '../live/live.js'
 import type { Class } from '../metadata/class.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { requestOf, createReplicaPolicy } from './operation-caller.js'
-import { readRequestParts } from './request-parts.js'
+import { readOperationRequest } from './operation-request.js'
 import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
@@ -132,8 +132,8 @@ export class GraphQL {
     this.limits = graphqlLimits.read(options.limits)
     this.maxAge = options.maxAge ?? 0
     this.sockets = options.sockets
-    const build: BuildSchema = (parts, problems) => {
-      const { classes, added } = parts
+    const build: BuildSchema = (declarations, problems) => {
+      const { classes, added } = declarations
       const { listMax } = this.limits
       const { subscriptions = true, relay = false } = options
       const database = this.#database
@@ -144,7 +144,7 @@ export class GraphQL {
       const services = { database, findDatabase, listMax, maxEvents, now, problems, added }
       const context = { ...services, subscriptions, relay, only }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
-      return buildSchema(parts, generated, problems)
+      return buildSchema(declarations, generated, problems)
     }
     this.schema = new Schema(build, () => {
       this.#executor = undefined
@@ -208,9 +208,9 @@ export class GraphQL {
   async handleRequest(body: unknown, context?: unknown): Promise<GraphQLResult> {
     const executor = this.executor()
     try {
-      const parts = readRequestParts(body, this.documents())
-      const operation = executor.find(parts.query, parts.operationName)
-      const outcome = await this.#run(operation, parts.variables, context)
+      const requested = readOperationRequest(body, this.documents())
+      const operation = executor.find(requested.query, requested.operationName)
+      const outcome = await this.#run(operation, requested.variables, context)
       return toResult(outcome, this.entryOptionsOf(context))
     } catch (error) {
       if (!(error instanceof HttpError)) throw error

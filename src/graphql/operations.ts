@@ -40,7 +40,8 @@ export interface RootField {
   readonly plan: RootPlan | Unplannable
 }
 
-interface OperationParts {
+/** What all operations of a document share. */
+interface DocumentContext {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
   readonly document: DocumentNode
@@ -69,31 +70,31 @@ export class Operation {
   /** False if no root field can have a plan, so that graphql-js runs the complete document. */
   readonly canPlan: boolean
   readonly hasVariables: boolean
-  readonly #parts: OperationParts
+  readonly #shared: DocumentContext
   readonly #conditions: readonly string[]
   readonly #roots = new Map<string, readonly RootField[]>()
   #readVariables: VariableReader | undefined
   #measured: MeasuredOperation
 
-  constructor(node: OperationDefinitionNode, parts: OperationParts, measured: MeasuredOperation) {
+  constructor(node: OperationDefinitionNode, shared: DocumentContext, measured: MeasuredOperation) {
     this.node = node
     this.kind = node.operation
-    this.document = parts.document
+    this.document = shared.document
     this.costVaries = measured.varies || measured.usesDatabase
     this.#measured = measured
     this.hasVariables = (node.variableDefinitions?.length ?? 0) > 0
-    this.#parts = parts
-    this.#conditions = conditionNames(node, parts.fragments)
+    this.#shared = shared
+    this.#conditions = conditionNames(node, shared.fragments)
     const all = this.everyRoot()
     this.canPlan =
       this.kind !== 'subscription' &&
-      parts.planner !== undefined &&
+      shared.planner !== undefined &&
       [...all.values()].some(([first]) => this.definition(first) !== undefined)
   }
 
   /** The definition of a root field; undefined for `__typename` and introspection. */
   definition(node: FieldNode): GraphQLField<unknown, unknown> | undefined {
-    const { schema } = this.#parts
+    const { schema } = this.#shared
     return schema.getRootType(this.node.operation)?.getFields()[node.name.value]
   }
 
@@ -105,7 +106,7 @@ export class Operation {
   /** All fields that are selected below a root field, by response key, including skipped fields. */
   everyFieldBelow(nodes: readonly FieldNode[]): FieldGroups {
     return collectFields(nodes, undefined, {
-      fragments: this.#parts.fragments,
+      fragments: this.#shared.fragments,
       conditions: undefined,
     })
   }
@@ -113,7 +114,7 @@ export class Operation {
   /** @param conditions values of the variables in `@skip` and `@include`; `undefined` includes skipped fields */
   #collectRoots(conditions: Readonly<Record<string, boolean>> | undefined): FieldGroups {
     // Validation ensures that all fragments fit the root type.
-    return collectFields([this.node], undefined, { fragments: this.#parts.fragments, conditions })
+    return collectFields([this.node], undefined, { fragments: this.#shared.fragments, conditions })
   }
 
   /** Converts variables to the values of their types. @returns `undefined` if graphql-js must read them */
@@ -121,7 +122,7 @@ export class Operation {
     input: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> | undefined {
     this.#readVariables ??= compileVariables(
-      this.#parts.schema,
+      this.#shared.schema,
       this.node.variableDefinitions ?? [],
     )
     return this.#readVariables(input)
@@ -134,7 +135,7 @@ export class Operation {
 
   /** The cost with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
-    const { schema, fragments, costs } = this.#parts
+    const { schema, fragments, costs } = this.#shared
     const version = this.#measured.usesDatabase ? (costs?.version() ?? 0) : this.#measured.version
     if (!this.#measured.varies && version === this.#measured.version) return this.#measured.cost
     const measure = measureOperation({
@@ -166,7 +167,7 @@ export class Operation {
   }
 
   #makeRoots(conditions: Readonly<Record<string, boolean>>): readonly RootField[] {
-    const { fragments, planner } = this.#parts
+    const { fragments, planner } = this.#shared
     const { isNonNullType } = graphqlLibrary()
     const kind = this.node.operation
     return [...this.#collectRoots(conditions)].map(([key, nodes]) => {
@@ -343,11 +344,11 @@ export class Operations {
       const excess = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
       if (excess !== undefined) return new RefusedDocument([excess])
     }
-    const parts = { schema, planner, document, fragments, costs }
+    const shared = { schema, planner, document, fragments, costs }
     return new Map(
       [...measured].map(([name, { node, measure }]) => [
         name,
-        new Operation(node, parts, { ...measure, version }),
+        new Operation(node, shared, { ...measure, version }),
       ]),
     )
   }

@@ -6,7 +6,7 @@ import { openAccess } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import type { RouteInfo } from '../routing/route.js'
 import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor.js'
-import { type RequestedOperation, readRequestParts } from './request-parts.js'
+import { type RequestedOperation, readOperationRequest } from './operation-request.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { RefusedDocument } from './operations.js'
@@ -103,7 +103,7 @@ export interface NamedOperation extends Omit<RequestedOperation, 'roots'> {
 /** @returns undefined for an invalid request */
 export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperation | undefined {
   try {
-    const { query, operationName, variables } = readRequestParts(body, graphql.documents())
+    const { query, operationName, variables } = readOperationRequest(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof RefusedDocument) return undefined
     const kind = operation.node.operation as RequestedOperation['kind']

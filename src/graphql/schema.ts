@@ -9,7 +9,7 @@ import { Problems } from '../errors/problems.js'
 import { declareOptions, type DeclaredOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import type { Class } from '../metadata/class.js'
-import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
+import { buildSchema, type BuiltSchema, type SchemaDeclarations } from './build-schema.js'
 import {
   argumentOptions,
   commonFieldOptions,
@@ -69,10 +69,13 @@ export interface AddedFieldDefinition
   extends InjectableField, Readonly<OptionsOf<typeof addedOptions>> {}
 
 /** Builds the schema. @returns `undefined` if there are problems */
-export type BuildSchema = (parts: SchemaParts, problems: Problems) => BuiltSchema | undefined
+export type BuildSchema = (
+  declarations: SchemaDeclarations,
+  problems: Problems,
+) => BuiltSchema | undefined
 
 export class Schema {
-  readonly #parts: SchemaParts = {
+  readonly #declarations: SchemaDeclarations = {
     types: new Map(),
     queries: new Map(),
     mutations: new Map(),
@@ -92,7 +95,7 @@ export class Schema {
    * @param onChange called when a declaration was added, so that the schema will be built again
    */
   constructor(
-    build: BuildSchema = (parts, problems) => buildSchema(parts, undefined, problems),
+    build: BuildSchema = (declarations, problems) => buildSchema(declarations, undefined, problems),
     onChange: () => void = () => undefined,
   ) {
     this.#build = build
@@ -102,13 +105,13 @@ export class Schema {
   /** Declares an object type: `addType('Quote', { id: 'ID!', tags: '[String]' })`. */
   addType(name: string, fields: FieldDeclarations): this {
     this.#declareType('object', name, fields)
-    return this.#change(() => this.#parts.types.set(name, { kind: 'object', fields }))
+    return this.#change(() => this.#declarations.types.set(name, { kind: 'object', fields }))
   }
 
   /** Declares a type for arguments: `addInput('QuoteInput', { text: 'String!' })`. */
   addInput(name: string, fields: Readonly<Record<string, string | ArgumentDeclaration>>): this {
     this.#declareType('input', name, fields)
-    return this.#change(() => this.#parts.types.set(name, { kind: 'input', fields }))
+    return this.#change(() => this.#declarations.types.set(name, { kind: 'input', fields }))
   }
 
   /**
@@ -117,7 +120,7 @@ export class Schema {
   addEnum(name: string, values: readonly string[] | Readonly<Record<string, unknown>>): this {
     const byName = isList(values) ? Object.fromEntries(values.map((key) => [key, key])) : values
     this.#declareType('enum', name, byName)
-    return this.#change(() => this.#parts.types.set(name, { kind: 'enum', values: byName }))
+    return this.#change(() => this.#declarations.types.set(name, { kind: 'enum', values: byName }))
   }
 
   /**
@@ -154,7 +157,7 @@ export class Schema {
     this.#checkOptions(`GraphQL field ${where}`, addedDefinition, definition)
     this.#checkName(name, `Field "${where}"`)
     this.#checkField(where, definition)
-    const fields = this.#parts.added.get(type) ?? new Map<string, GraphqlField>()
+    const fields = this.#declarations.added.get(type) ?? new Map<string, GraphqlField>()
     if (fields.has(name)) this.#duplicate(`Field "${where}"`)
     const { needs, open, ...field } = this.#withResolver(where, definition)
     const isPlain = needs === undefined && open === undefined
@@ -162,17 +165,17 @@ export class Schema {
       name,
       isPlain ? field : { ...field, extensions: { ...field.extensions, needs, open } },
     )
-    return this.#change(() => this.#parts.added.set(type, fields))
+    return this.#change(() => this.#declarations.added.set(type, fields))
   }
 
   /** Generates the type, queries and mutations of a record class and of all records that its relations lead to. */
   fromOrm(record: Class): this {
-    return this.#change(() => this.#parts.classes.add(record))
+    return this.#change(() => this.#declarations.classes.add(record))
   }
 
   /** The classes of `fromOrm`. */
   get records(): readonly Class[] {
-    return [...this.#parts.classes]
+    return [...this.#declarations.classes]
   }
 
   /**
@@ -184,7 +187,7 @@ export class Schema {
     if (this.#built !== undefined) return this.#built
     const problems = new Problems()
     problems.addAll(this.#problems.list)
-    const built = this.#build(this.#parts, problems)
+    const built = this.#build(this.#declarations, problems)
     if (built === undefined || problems.count > 0) throw new DeclarationError(problems.list)
     this.#built = built
     return built
@@ -201,7 +204,7 @@ export class Schema {
 
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
     const label = `${rootMaps[kind].label} "${name}"`
-    const target = this.#parts[rootMaps[kind].map]
+    const target = this.#declarations[rootMaps[kind].map]
     this.#checkOptions(`GraphQL ${kind} ${name}`, rootDefinition, definition)
     this.#checkName(name, label)
     this.#checkField(name, definition)
@@ -256,7 +259,7 @@ export class Schema {
     if (builtInNames.has(name)) {
       this.#report('RESERVED_NAME', `Type "${name}" has the name of a built-in type.`, 'Rename it.')
     }
-    if (this.#parts.types.has(name)) this.#duplicate(`Type "${name}"`)
+    if (this.#declarations.types.has(name)) this.#duplicate(`Type "${name}"`)
     if (Object.keys(members).length === 0) {
       this.#report('EMPTY_TYPE', `Type "${name}" has no fields.`, 'Add at least one.')
     }

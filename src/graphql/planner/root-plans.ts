@@ -93,7 +93,8 @@ export class StatementPreparation {
 
   /** Whether the caller may read everything selected. False also if that cannot be decided synchronously. */
   admits(caller: Caller): boolean {
-    for (const rule of this.#compiler.rules) if (!admitsImmediately(rule, caller)) return false
+    for (const rule of this.#compiler.accessRules)
+      if (!admitsImmediately(rule, caller)) return false
     return true
   }
 
@@ -149,17 +150,22 @@ export class PlannedQuery implements RootPlan {
   readonly #ready = new WeakMap<RecordsContext, Prepared>()
   readonly #toText = (row: Row | undefined): string | Unplannable => this.#preparation.textOf(row)
 
-  constructor(parts: {
+  constructor({
+    args,
+    read,
+    preparation,
+    services,
+  }: {
     readonly args: ArgumentSource
     readonly read: ReadRoot
     readonly preparation: StatementPreparation
     readonly services: RecordServices
   }) {
-    this.#args = parts.args
-    this.#read = parts.read
-    this.#preparation = parts.preparation
-    this.#services = parts.services
-    this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
+    this.#args = args
+    this.#read = read
+    this.#preparation = preparation
+    this.#services = services
+    this.#isConstant = args.constant !== undefined && preparation.isConstant
   }
 
   run(context: unknown, variables: VariableValues): MaybePromise<string | Unplannable> {
@@ -216,7 +222,7 @@ function mayContain(text: string, infinity: string): boolean {
   return text.includes(infinity.slice(1)) && text.includes(infinity)
 }
 
-interface MutationParts {
+interface CompiledMutation {
   readonly kind: 'create' | 'update' | 'delete'
   readonly model: RecordModel
   readonly args: ArgumentSource
@@ -229,17 +235,17 @@ interface MutationParts {
 /** The plan of a generated mutation. It prepares the statement for its result before it writes anything. */
 export class PlannedMutation implements BatchablePlan {
   readonly kind = 'plan'
-  readonly #parts: MutationParts
+  readonly #compiled: CompiledMutation
   /** Writes the result from the record in memory, if the selection has only its own columns. */
   readonly #fromRecord: ((record: Instance) => string) | undefined
 
-  constructor(parts: MutationParts) {
-    this.#parts = parts
-    this.#fromRecord = parts.object && compileWriter(parts.object.entries)
+  constructor(compiled: CompiledMutation) {
+    this.#compiled = compiled
+    this.#fromRecord = compiled.object && compileWriter(compiled.object.entries)
   }
 
   run(context: unknown, variables: VariableValues): MaybePromise<string | Unplannable> {
-    const { model, args, kind, preparation, services } = this.#parts
+    const { model, args, kind, preparation, services } = this.#compiled
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return needsResolverAccess
     const values = args.read(variables)
@@ -256,14 +262,14 @@ export class PlannedMutation implements BatchablePlan {
   }
 
   sendBatch(context: unknown, fill: (run: RunInBatch) => void): MaybePromise<void> {
-    const { kind, preparation, services } = this.#parts
+    const { kind, preparation, services } = this.#compiled
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
     return services.database().pipelinedWrites.send(fill, writingOf(callerOf(context)))
   }
 
   prepare(context: unknown, variables: VariableValues): (() => MaybePromise<string>) | undefined {
-    const { model, args, kind, preparation, services } = this.#parts
+    const { model, args, kind, preparation, services } = this.#compiled
     const toText = this.#fromRecord
     const caller = callerOf(context)
     if (kind === 'delete' || toText === undefined || !preparation.admits(caller)) return undefined
@@ -282,7 +288,7 @@ export class PlannedMutation implements BatchablePlan {
     variables: VariableValues,
   ): ((record: Instance) => MaybePromise<string>) | Unplannable {
     if (this.#fromRecord !== undefined) return this.#fromRecord
-    const { model, object, preparation, services } = this.#parts
+    const { model, object, preparation, services } = this.#compiled
     if (object === undefined) return unplannable('The mutation returns no record.')
     const source = services.database()
     const { table } = model

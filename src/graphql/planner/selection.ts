@@ -125,7 +125,7 @@ export class SelectionCompiler {
   /** Selected relations by index. */
   readonly relations: (SelectedCount | SelectedRelation)[] = []
   /** The access rules of selected fields and relations, which must admit the caller before the statement runs. */
-  readonly rules = new Set<AccessRule>()
+  readonly accessRules = new Set<AccessRule>()
   /** Whether a floating-point number is selected. */
   hasFloats = false
   readonly #collecting: Collecting
@@ -221,7 +221,7 @@ export class SelectionCompiler {
   }
 
   demand(rule: AccessRule | undefined): void {
-    if (rule !== undefined && !rule.open) this.rules.add(rule)
+    if (rule !== undefined && !rule.open) this.accessRules.add(rule)
   }
 }
 

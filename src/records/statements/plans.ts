@@ -28,8 +28,8 @@ export interface PreparedFilter {
   readonly withDeleted: boolean
 }
 
-/** The parts of a list in addition to its rows and their order. */
-export interface ListParts {
+/** The clauses of a list in addition to its filter and order. */
+export interface ListClauses {
   readonly hasLimit?: boolean
   readonly hasOffset?: boolean
   readonly distinct?: readonly Column[] | undefined
@@ -85,7 +85,7 @@ export class TablePlans {
   list(
     filter: PreparedFilter,
     order: Order,
-    { hasLimit = false, hasOffset = false, distinct, selected }: ListParts,
+    { hasLimit = false, hasOffset = false, distinct, selected }: ListClauses,
   ): Plan {
     const { count } = filter
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`

@@ -1,5 +1,5 @@
 /**
- * The parts of a GraphQL request: the document or its id, the name of the operation, the variables, and the accepted media
+ * A GraphQL request: the document or its id, the name of the operation, the variables, and the accepted media
  * types. Source: GraphQL over HTTP, "Media types".
  */
 import type { RequestParams } from 'graphql-http'
@@ -26,8 +26,8 @@ export interface RequestedOperation {
 /** The operation of a request. Set if at least one of its root fields has a decorator. Not set for invalid requests. */
 export const requestedOperation = requestValue<RequestedOperation>('GraphQL operation')
 
-/** The parts of a valid request. */
-export interface RequestParts {
+/** A valid request. */
+export interface OperationRequest {
   readonly query: string
   readonly variables: Readonly<Record<string, unknown>>
   readonly operationName: string | undefined
@@ -38,7 +38,10 @@ export interface RequestParts {
  *
  * @throws {HttpError} 400 `BAD_REQUEST`, `PERSISTED_DOCUMENT_NOT_FOUND` or `PERSISTED_QUERY_NOT_FOUND`
  */
-export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
+export function readOperationRequest(
+  body: unknown,
+  documents: PersistedDocuments,
+): OperationRequest {
   if (Array.isArray(body))
     throw malformed('Lists of operations are not supported. Send one operation as an object.')
   if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
@@ -55,8 +58,12 @@ export function readRequestParts(body: unknown, documents: PersistedDocuments): 
   }
 }
 
-/** Converts the parts to the parameters of graphql-http. */
-export function toRequestParams({ query, variables, operationName }: RequestParts): RequestParams {
+/** Converts a request to the parameters of graphql-http. */
+export function toRequestParams({
+  query,
+  variables,
+  operationName,
+}: OperationRequest): RequestParams {
   return { query, variables: { ...variables }, operationName }
 }
 
