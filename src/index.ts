@@ -172,6 +172,8 @@ export {
   type RecordRights,
   type RelationDescription,
 } from './records/rest/record-rights.js'
+export { visibleRecords, type VisibleRecords } from './records/rest/visible-records.js'
+export type { VisibleMembers } from './openapi/visible-members.js'
 export type { ExactNumber, RelationPath } from './records/model/query-names.js'
 export type { Selected, SelectOptions, Where } from './records/model/record-types.js'
 export { skip, type Skip } from './records/model/skip.js'

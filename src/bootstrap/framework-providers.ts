@@ -83,8 +83,10 @@ export function createRoutes(
   return new Routes({
     planned,
     gate,
-    describe: () => {
-      const { operations, schemas } = describeOperations(planned)
+    describe: (routes, visible) => {
+      const selected = new Set(routes)
+      const isSelected = ({ info }: PlannedRoute): boolean => selected.has(info)
+      const { operations, schemas } = describeOperations(planned, isSelected, visible)
       return {
         schemas,
         operations: new Map([...operations].map(([{ info }, operation]) => [info, operation])),

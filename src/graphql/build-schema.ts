@@ -94,6 +94,8 @@ export interface BuiltSchema {
   readonly fieldCosts?: FieldCosts | undefined
   /** Names of secured fields. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string> | undefined
+  /** As in `GeneratedPart`. */
+  readonly recordOfType?: ReadonlyMap<string, string> | undefined
 }
 
 /** The key of a root field's access rule in its `extensions`. */
@@ -117,8 +119,8 @@ export function buildSchema(
   }
   if (problems.count > 0) return undefined
   const planner = generated?.createPlanner?.(schema)
-  const { fieldCosts, securedNames } = generated ?? {}
-  return { schema, planner, fieldCosts, securedNames }
+  const { fieldCosts, securedNames, recordOfType } = generated ?? {}
+  return { schema, planner, fieldCosts, securedNames, recordOfType }
 }
 
 /** graphql-js throws for some mistakes. Its error is reported only if no problem explains it already. */

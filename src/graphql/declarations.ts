@@ -12,6 +12,7 @@ import type { Database } from '../records/database.js'
 import type { FieldCosts } from './measure.js'
 import type { Planner } from './planner-contract.js'
 import type { AccessRule } from '../auth/access.js'
+import type { VisibleMembers } from '../openapi/visible-members.js'
 
 /** The key of `GeneratedField` in the `extensions` of a generated field. */
 export const generatedKey = 'filigree'
@@ -60,6 +61,8 @@ export interface GenerateContext {
    * them. Default: all records of the schema and all records that relations lead to.
    */
   readonly only?: ReadonlyMap<Class, boolean> | undefined
+  /** What the schema names. Default: everything. */
+  readonly visible?: VisibleMembers | undefined
   /** Whether ids are global, as Relay clients require. */
   readonly relay: boolean
   /** The maximum of `limit` and `first`. Larger numbers are rejected. */
@@ -92,6 +95,8 @@ export interface GeneratedDeclarations {
   readonly added?: ReadonlyMap<string, Map<string, GraphqlField>>
   /** Names of fields and relations with `@Secured`. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string>
+  /** The records that types were generated for, by the name of the type. Types of several records have none. */
+  readonly recordOfType?: ReadonlyMap<string, string>
   /** The database costs of generated fields. */
   readonly fieldCosts?: FieldCosts
 }

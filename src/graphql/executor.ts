@@ -133,6 +133,12 @@ export class Executor {
     )
   }
 
+  /** The errors of the variables of an operation, and of its cost with them. */
+  findVariableErrors(operation: Operation, variables: VariableValues): readonly GraphQLError[] {
+    const coerced = this.#coerce(operation, variables)
+    return isVariables(coerced) ? [] : (coerced.errors ?? [])
+  }
+
   #run(
     operation: Operation,
     variables: VariableValues,

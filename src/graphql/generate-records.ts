@@ -152,11 +152,11 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   const services: RecordServices = { database, findDatabase, listMax, maxEvents, now }
   // Records that a package adds to records of the application are not exposed.
   const tables = readTables(classes, problems, false)
-  const { only } = context
+  const { only, visible } = context
   const models = readModels(
     only === undefined ? tables : tables.filter(({ type }) => only.has(type)),
     problems,
-    { hasGlobalIds: context.relay, only, added: context.added },
+    { hasGlobalIds: context.relay, only, added: context.added, visible },
   )
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<GraphqlField>('query', problems)
@@ -198,6 +198,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     fieldCosts: createFieldCosts(services),
     added: protectAddedFields(models.records, context),
     securedNames: new Set(models.records.flatMap(securedNames)),
+    recordOfType: types.byOwner(models.records),
   }
 }
 
@@ -260,6 +261,12 @@ class Names<T> {
   constructor(kind: string, problems: Problems) {
     this.#kind = kind
     this.#problems = problems
+  }
+
+  /** The records that names belong to, by name. */
+  byOwner(records: readonly RecordModel[]): ReadonlyMap<string, string> {
+    const recordNames = new Set(records.map(({ name }) => name))
+    return new Map([...this.#owners].filter(([, owner]) => recordNames.has(owner)))
   }
 
   addAll(entries: readonly (readonly [string, T])[], { name }: RecordModel): void {

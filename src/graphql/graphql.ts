@@ -33,6 +33,8 @@ import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, RefusedDocument } from './operations.js'
 import type { PlanningFailure } from './planner-contract.js'
 import { generateRecords } from './generate-records.js'
+import { describeSchema } from './records/describe-schema.js'
+import type { VisibleMembers } from '../openapi/visible-members.js'
 import { Schema, type BuildSchema } from './schema.js'
 
 /** The options of an instance, and of `bootstrap`. */
@@ -115,6 +117,7 @@ export class GraphQL {
   readonly #options: GraphQLOptions
   readonly #problems = new Problems()
   #only: ReadonlyMap<Class, boolean> | undefined
+  #visible: VisibleMembers | undefined
   #insteadOfIntrospection: string | undefined
   /** The access rules of operations that the program runs. */
   #access: DefaultAccess = defaultAccess
@@ -142,7 +145,7 @@ export class GraphQL {
       const now = (): number => this.#host?.clock?.now() ?? Date.now()
       const only = this.#only
       const services = { database, findDatabase, listMax, maxEvents, now, problems, added }
-      const context = { ...services, subscriptions, relay, only }
+      const context = { ...services, subscriptions, relay, only, visible: this.#visible }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(declarations, generated, problems)
     }
@@ -155,6 +158,33 @@ export class GraphQL {
   get sdl(): string {
     this.#problems.throwIfAny()
     return graphqlLibrary().printSchema(this.schema.build().schema)
+  }
+
+  /**
+   * Describes the schema without descriptions: the root fields and the types of all records, or one record in full with
+   * the types that its root fields use.
+   *
+   * @returns text in GraphQL's schema definition language
+   */
+  describe(record?: string): string {
+    this.#problems.throwIfAny()
+    const { schema, recordOfType = new Map<string, string>() } = this.schema.build()
+    return describeSchema({ schema, recordOfType }, record)
+  }
+
+  /** The messages of the errors in an operation and its variables, without running it. */
+  findErrors(
+    query: string,
+    variables: Readonly<Record<string, unknown>> = {},
+    operationName?: string,
+  ): readonly string[] {
+    const executor = this.executor()
+    const operation = executor.find(query, operationName)
+    const errors =
+      operation instanceof RefusedDocument
+        ? operation.errors
+        : executor.findVariableErrors(operation, variables)
+    return errors.map(({ message }) => message)
   }
 
   /**
@@ -247,12 +277,20 @@ export class GraphQL {
    *
    * @param records by class; true if clients may write the record, as its rules permit
    * @param insteadOfIntrospection the end of the error for introspection, which the instance refuses
+   * @param visible what its schema names, such as `await visibleRecords(…)` for one caller. Default: everything
    */
-  only(records: ReadonlyMap<Class, boolean>, insteadOfIntrospection: string): GraphQL {
+  only(
+    records: ReadonlyMap<Class, boolean>,
+    insteadOfIntrospection: string,
+    visible?: VisibleMembers,
+  ): GraphQL {
     const options = { ...this.#options }
     delete options.documents
-    const limited = new GraphQL({ ...options, subscriptions: false })
+    // A view of one caller checks operations that another instance runs, so it stores none.
+    const cacheBytes = visible === undefined ? {} : { cacheBytes: 0 }
+    const limited = new GraphQL({ ...options, ...cacheBytes, subscriptions: false })
     limited.#only = records
+    limited.#visible = visible
     limited.#insteadOfIntrospection = insteadOfIntrospection
     for (const type of records.keys()) limited.schema.fromOrm(type)
     limited.#access = this.routes[0]?.access ?? this.#access

@@ -71,7 +71,7 @@ function claim(
 
 function describe({ type, view }: SchemaNameClaim): string {
   return JSON.stringify(
-    classSchema(type, view, (nested) => ({ $ref: componentName(nested, view) })),
+    classSchema(type, { view }, (nested) => ({ $ref: componentName(nested, view) })),
   )
 }
 

@@ -39,7 +39,8 @@ import {
 import type { ErrorFormat } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import {
-  readDeclaredParameters,
+  declaredParameter,
+  readDeclaredRequest,
   headerParameters,
   pathParameters,
   queryParameters,
@@ -47,6 +48,7 @@ import {
 } from './requests.js'
 import { routeResponses } from './responses.js'
 import { createSchemas, type SchemaComponents } from './schemas.js'
+import type { VisibleMembers } from './visible-members.js'
 
 export async function toYaml(document: OpenAPIObject): Promise<string> {
   const { OpenApiBuilder } = await import('openapi3-ts/oas31')
@@ -160,19 +162,23 @@ function groupOf(documented: DocumentedRoute): number {
 }
 
 /**
- * The operation of each route by itself, and the schemas of all of them, for protocols that offer routes in another
- * form.
+ * The operations of some routes by themselves, and the schemas of all of them, for protocols that offer routes in
+ * another form.
+ *
+ * @param all the routes that make the names of operations unique
  */
 export function describeOperations<Documented extends DocumentedRoute>(
-  routes: readonly Documented[],
+  all: readonly Documented[],
+  includes: (documented: Documented) => boolean,
+  visible: VisibleMembers,
 ): {
   readonly operations: ReadonlyMap<Documented, OperationObject>
   readonly schemas: Readonly<Record<string, SchemaObject>>
 } {
-  const schemas = createSchemas()
-  const ids = operationIds(routes)
+  const schemas = createSchemas(visible)
+  const ids = operationIds(all)
   const operations = new Map<Documented, OperationObject>()
-  for (const documented of routes) {
+  for (const documented of all.filter(includes)) {
     const { names } = documented.route.pattern
     const described = toOperation(documented, {
       docs: new Map(),
@@ -225,19 +231,21 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
   const { route, classes } = documented
   const { schemas } = context
   const doc = context.docs.get(documented) ?? docMetadata(route.controller, route.member)
+  const declared = readDeclaredRequest(route.controller, route.member, schemas.visible)
   const parameters = [
     ...pathParameters(route.pattern, context.names),
     ...(classes.query === undefined
       ? []
       : queryParameters(classes.query.type, schemas, route.options.groups)),
-    ...readDeclaredParameters(route.controller, route.member),
+    ...(declared?.parameters ?? []).map(declaredParameter),
     ...headerParameters(doc.headers),
   ]
   const body = requestBody(documented, doc, schemas)
-  const description = withDemands(doc.description ?? '', documented.access)
+  const text = declared?.description ?? doc.description
+  const description = withDemands(text ?? '', documented.access)
   return {
     tags: [...tagsOf(documented, doc)],
-    summary: doc.summary ?? shortened(doc.description) ?? toSummary(route.member),
+    summary: doc.summary ?? shortened(text) ?? toSummary(route.member),
     ...(description === '' ? {} : { description }),
     operationId: context.ids.get(documented) ?? route.member,
     ...(parameters.length === 0 ? {} : { parameters }),

@@ -1,6 +1,6 @@
 /**
  * The requests of a route in the document. Its parameters come from its pattern, its query class, `@Doc`, and
- * `declareParameters` for routes that read their query themselves. Its body has media types, which the server also enforces,
+ * `declareRequest` for routes that read their query themselves. Its body has media types, which the server also enforces,
  * and a schema from the body's class or from a sample.
  */
 import type { ParameterObject } from 'openapi3-ts/oas31'
@@ -35,6 +35,7 @@ import {
 import type { DocumentedRoute } from './documented-route.js'
 import { isMap } from '../core/json.js'
 import { type SchemaOrReference, inferSchema, toPlainJson } from './json-schema.js'
+import type { VisibleMembers } from './visible-members.js'
 
 export interface DeclaredParameter {
   readonly name: string
@@ -44,27 +45,48 @@ export interface DeclaredParameter {
   readonly isList?: boolean
 }
 
-const declaredParameters = createMemberMetadata<readonly DeclaredParameter[]>('declared-parameters')
-
-export function declareParameters(
-  owner: Class,
-  member: string,
-  parameters: readonly DeclaredParameter[],
-): void {
-  declaredParameters.write(owner, member, parameters)
+/** The requests of a route that reads its query itself. */
+export interface DeclaredRequest {
+  /** Default: `@Doc`. */
+  readonly description?: string | undefined
+  readonly parameters: readonly DeclaredParameter[]
 }
 
-/** Returns an empty list for routes without declared parameters. */
-export function readDeclaredParameters(owner: Class, member: string): ParameterObject[] {
-  const declared = declaredParameters.read(owner, member) ?? []
-  return declared.map(({ name, description, schema, isList }) => ({
+const declaredRequests =
+  createMemberMetadata<(visible: VisibleMembers) => DeclaredRequest>('declared request')
+
+/** @param describe called for each document */
+export function declareRequest(
+  owner: Class,
+  member: string,
+  describe: (visible: VisibleMembers) => DeclaredRequest,
+): void {
+  declaredRequests.write(owner, member, describe)
+}
+
+/** @returns undefined for routes that declare a class as their query, or no query */
+export function readDeclaredRequest(
+  owner: Class,
+  member: string,
+  visible: VisibleMembers,
+): DeclaredRequest | undefined {
+  return declaredRequests.read(owner, member)?.(visible)
+}
+
+export function declaredParameter({
+  name,
+  description,
+  schema,
+  isList = false,
+}: DeclaredParameter): ParameterObject {
+  return {
     name,
     in: 'query',
     required: false,
     description,
-    ...(isList === true ? { style: 'form' as const, explode: true } : {}),
-    schema: isList === true ? { type: 'array', items: { ...schema } } : { ...schema },
-  }))
+    ...(isList && { style: 'form', explode: true }),
+    schema: isList ? { type: 'array', items: { ...schema } } : { ...schema },
+  }
 }
 
 /** @param names the parameters' names in the document's path, from left to right; the handler's may differ */
@@ -85,7 +107,10 @@ export function queryParameters(
   schemas: SchemaComponents,
   groups?: readonly string[],
 ): ParameterObject[] {
-  return visibleFields(type, 'input', groups).map((field) => queryParameter(field, schemas))
+  const { visible } = schemas
+  return visibleFields(type, { view: 'input', groups, visible }).map((field) =>
+    queryParameter(field, schemas),
+  )
 }
 
 function queryParameter(field: ShapeField, schemas: SchemaComponents): ParameterObject {
@@ -206,11 +231,12 @@ function formSchema(
 ): SchemaOrReference | undefined {
   const view = inputView(unknownKeys)
   const { groups } = route.options
+  const selection = { view, groups, visible: schemas.visible }
   return schemas.form(type, view, groups, () => {
     const refer = (nested: Class): SchemaOrReference =>
       schemas.of({ type: nested, list: false }, view, groups)
-    const schema = classSchema(type, view, refer, groups)
-    const form = toForm(schema, visibleFields(type, view, groups))
+    const schema = classSchema(type, selection, refer)
+    const form = toForm(schema, visibleFields(type, selection))
     const names = Object.keys(schema.properties ?? {})
     const isSame = names.every((name) => form.properties?.[name] === schema.properties?.[name])
     return isSame ? undefined : form
@@ -255,10 +281,11 @@ function formFields(
   schemas: SchemaComponents,
 ): SchemaObject {
   if (type !== undefined) {
-    const schema = classSchema(type, 'looseInput', (nested) =>
+    const selection = { view: 'looseInput', visible: schemas.visible } as const
+    const schema = classSchema(type, selection, (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),
     )
-    return toForm(schema, visibleFields(type, 'looseInput'))
+    return toForm(schema, visibleFields(type, selection))
   }
   const sample = toPlainJson(example)
   return isMap(sample) ? inferSchema(sample) : {}

@@ -11,6 +11,7 @@ import { readConstraints } from '../fields/class-validator.js'
 import { requiresPresence, withConstraints } from './constraint-schema.js'
 import { fieldSchema, listOf } from './field-schema.js'
 import type { SchemaOrReference } from './json-schema.js'
+import { everyMember, type VisibleMembers } from './visible-members.js'
 
 /**
  * The direction of a schema: a client's input, in which unknown keys are refused (`input`) or dropped (`looseInput`),
@@ -42,9 +43,11 @@ export interface SchemaComponents {
   ): SchemaOrReference | undefined
   /** By name, in the order of first use. */
   readonly components: ReadonlyMap<string, SchemaObject>
+  /** What the schemas name. */
+  readonly visible: VisibleMembers
 }
 
-export function createSchemas(): SchemaComponents {
+export function createSchemas(visible: VisibleMembers = everyMember): SchemaComponents {
   const components = new Map<string, SchemaObject>()
   const refer = (type: Class, view: SchemaView, groups: Groups): SchemaOrReference => {
     const builtIn = builtIns.get(type)
@@ -59,7 +62,7 @@ export function createSchemas(): SchemaComponents {
       if (closes) component.additionalProperties = false
       Object.assign(
         component,
-        classSchema(type, view, (nested) => refer(nested, view, groups), groups),
+        classSchema(type, { view, groups, visible }, (nested) => refer(nested, view, groups)),
       )
     }
     return { $ref: `#/components/schemas/${name}` }
@@ -67,6 +70,7 @@ export function createSchemas(): SchemaComponents {
   const forms = new Map<string, SchemaOrReference | undefined>()
   return {
     components,
+    visible,
     form: (type, view, groups, make) => {
       // No class has a name with a dot.
       const name = `${componentName(type, view, groups)}.form`
@@ -89,11 +93,11 @@ export function createSchemas(): SchemaComponents {
  */
 export function classSchema(
   type: Class,
-  view: SchemaView,
+  selection: FieldSelection,
   refer: (nested: Class) => SchemaOrReference,
-  groups?: Groups,
 ): SchemaObject {
-  const fields = visibleFields(type, view, groups)
+  const { view } = selection
+  const fields = visibleFields(type, selection)
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
   const isRecord = shapeOf(type).key !== undefined
@@ -160,18 +164,35 @@ function storedSchema(
   return fieldSchema({ ...field, entry: { ...field.entry, schema } }, refer)
 }
 
+/** Which fields of a class a schema has. */
+export interface FieldSelection {
+  readonly view: SchemaView
+  readonly groups?: Groups
+  /** Default: all members. */
+  readonly visible?: VisibleMembers
+}
+
 /** The fields that a client may send or see. */
 export function visibleFields(
   type: Class,
-  view: SchemaView,
-  groups?: Groups,
+  { view, groups, visible = everyMember }: FieldSelection,
 ): readonly ShapeField[] {
-  const fields = shapeOf(type).fields.filter(
-    ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
-  )
+  const fields = shapeOf(type)
+    .fields.filter(
+      ({ name, hidden, readOnly }) =>
+        !hidden && (view === 'output' || !readOnly) && visible.shows(type, name),
+    )
+    .map((field) => withVisibleText(field, visible.textOf(type, field.rules.description)))
   if (groups === undefined) return fields
   const constraints = readConstraints(type, groups)
   return fields.map((field) => withConstraints(field, constraints.get(field.name) ?? []))
+}
+
+function withVisibleText(field: ShapeField, description: string | undefined): ShapeField {
+  if (description === field.rules.description) return field
+  const rules = { ...field.rules }
+  delete rules.description
+  return { ...field, rules }
 }
 
 /**

@@ -14,13 +14,14 @@ import { createInternalRequest } from '../http/in-memory/internal-request.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import { setParsedBody } from '../http/bodies/read-body.js'
 import { ServerRequest } from '../http/server-request.js'
+import { everyMember, type VisibleMembers } from '../openapi/visible-members.js'
 import { restType, type PathType, type Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { PlannedRoute } from './planned-route.js'
 import type { ServedRoute } from './served-route.js'
 
-/** The parameters, bodies and responses of all routes, as in the OpenAPI document. */
+/** The parameters, bodies and responses of routes, as in the OpenAPI document. */
 export interface RouteDescriptions {
   readonly operations: ReadonlyMap<RouteInfo, OperationObject>
   /** The referenced components by name. */
@@ -47,7 +48,7 @@ export interface RouteCall {
 
 export interface RoutesParts {
   readonly planned: readonly PlannedRoute[]
-  readonly describe: () => RouteDescriptions
+  readonly describe: (routes: readonly RouteInfo[], visible: VisibleMembers) => RouteDescriptions
   readonly gate: Gate
   /** Available after the routes are served. */
   readonly serving: () => {
@@ -73,9 +74,16 @@ export class Routes {
     this.#planned = new Map(parts.planned.map((planned) => [planned.info, planned]))
   }
 
-  /** Creates the descriptions at each call, so store the result. */
-  describe(): RouteDescriptions {
-    return this.#parts.describe()
+  /**
+   * Creates the descriptions of routes at each call, so store the result.
+   *
+   * @param visible what they may name, such as `await visibleRecords(…)` for one caller. Default: everything
+   */
+  describe(
+    routes: readonly RouteInfo[] = this.all,
+    visible: VisibleMembers = everyMember,
+  ): RouteDescriptions {
+    return this.#parts.describe(routes, visible)
   }
 
   /** The access rule. Routes with the same rule admit the same callers. */

@@ -343,6 +343,7 @@ const index: Places<typeof filigree> = {
   logFieldsOf: [],
   missingPackage: [],
   recordsAs: [],
+  visibleRecords: [],
   oneTime: [
     ['', (odd) => oneTime('invitation', odd)],
     ['make', (odd) => testApp.get(Invitations).make('a', odd)],

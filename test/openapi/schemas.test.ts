@@ -143,7 +143,7 @@ describe('createSchemas', () => {
 
   it('uses any object for a class without fields, and the built-in types of the language', () => {
     const schemas = createSchemas()
-    expect(classSchema(Empty, 'output', () => ({}))).toEqual({ type: 'object' })
+    expect(classSchema(Empty, { view: 'output' }, () => ({}))).toEqual({ type: 'object' })
     expect(schemas.of({ type: String, list: true }, 'output')).toEqual({
       type: 'array',
       items: { type: 'string' },

@@ -75,7 +75,7 @@ export interface Tool {
 export function tool<Input extends object>(options: ToolOptions<Input>): Tool {
   const { name, title, description, input, run } = options
   const check = checkOf(input, { name: 'the arguments' })
-  const inputSchema = withObjects(classSchema(input, 'input', () => ({})))
+  const inputSchema = withObjects(classSchema(input, { view: 'input' }, () => ({})))
   return {
     name,
     listed: { name, title, description, inputSchema, annotations: { title, ...readOnlyHints } },

@@ -89,9 +89,9 @@ export function declareWhere(model: RecordModel): TypeDeclaration {
     const description = `${isList ? 'Matches if at least one related row matches' : 'Conditions for the related row'}: ${target.name}.`
     fields[relation] = { type: `${target.name}Where`, description }
   }
-  const { search } = model.table
-  if (search !== undefined) {
-    const names = [...model.fields.values()].filter(({ column }) => search.columns.includes(column))
+  const searched = model.table.search?.columns ?? []
+  const names = [...model.fields.values()].filter(({ column }) => searched.includes(column))
+  if (names.length > 0 && names.length === searched.length) {
     const description = `Words that must all be in ${names.map(({ name }) => name).join(', ')}. Without orderBy the best matches come first.`
     fields.search = { type: 'String', description }
   }

@@ -23,6 +23,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesOfRelation } from '../../records/policy/client-view.js'
+import type { VisibleMembers } from '../../openapi/visible-members.js'
 import { methodRules, reportFieldsRead } from '../../records/rights/method-access.js'
 import { isLinkable, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
@@ -106,11 +107,14 @@ export interface Models {
 export function readModels(
   tables: readonly Table[],
   problems: Problems,
-  { hasGlobalIds, only, added }: ModelOptions,
+  options: ModelOptions,
 ): Models {
-  const reader = new ModelReader(problems, keyColumns(tables), { hasGlobalIds, only, added })
+  const reader = new ModelReader(problems, keyColumns(tables), options)
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
+  // Last, because names that are not visible are taken too.
+  if (options.visible !== undefined)
+    for (const model of records) reader.hideMembers(model, options.visible)
   return { records, enums: reader.enums.all() }
 }
 
@@ -128,10 +132,14 @@ interface ModelOptions {
   readonly only: ReadonlyMap<Class, boolean> | undefined
   /** Fields of `schema.addField` by type. */
   readonly added: ReadonlyMap<string, ReadonlyMap<string, unknown>>
+  /** What the models have. Default: everything. */
+  readonly visible?: VisibleMembers | undefined
 }
 
 interface OpenModel extends RecordModel {
+  readonly fields: Map<string, FieldModel>
   readonly relations: Map<string, RelationModel>
+  methods: readonly MethodModel[]
 }
 
 class ModelReader {
@@ -198,6 +206,16 @@ class ModelReader {
     }
   }
 
+  hideMembers({ table, type }: RecordModel, visible: VisibleMembers): void {
+    const model = this.#models.get(table) as OpenModel
+    const { fields, relations } = model
+    for (const [name, { column }] of fields)
+      if (!visible.shows(type, column.property)) fields.delete(name)
+    for (const [name, { relation }] of relations)
+      if (!visible.shows(type, relation.name)) relations.delete(name)
+    model.methods = model.methods.filter(({ member }) => visible.shows(type, member))
+  }
+
   /** The names that are used by fields of the application. */
   #takenNames({ name, fields, methods, table }: RecordModel): ReadonlySet<string> {
     return new Set([
@@ -208,7 +226,7 @@ class ModelReader {
     ])
   }
 
-  #readFields(table: Table): ReadonlyMap<string, FieldModel> {
+  #readFields(table: Table): Map<string, FieldModel> {
     const fields = new Map<string, FieldModel>()
     for (const column of table.columns) {
       if (column.field.hidden) continue

@@ -11,7 +11,7 @@ import {
 import { namesIn, promptOf, resourceOf, type ResourceOptions, toolOf } from './decorators.js'
 import type { JsonObject } from './protocol.js'
 import { isRecordRoute, type ToolRecords } from './record-tools.js'
-import { toTool, type RouteTool } from './tool-schema.js'
+import { describeTool, toTool, type RouteTool } from './tool-schema.js'
 
 /** @returns the values of the placeholders; undefined if the URI does not match */
 export type UriMatcher = (uri: string) => readonly string[] | undefined
@@ -54,7 +54,7 @@ export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
   const tools = new Map<string, RouteTool>()
   const resources: CatalogResource[] = []
   const prompts = new Map<string, CatalogPrompt>()
-  const described = routes.describe()
+  const described = routes.describe(routes.all.filter(isInCatalog))
   const addProblem = (route: RouteInfo, message: string, remedy: string): void => {
     const where = `${route.method} ${route.path} (${route.name})`
     problems.push({ code: 'TOOL_DECLARATION', message: `${where} ${message}.`, remedy })
@@ -89,24 +89,28 @@ export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
         `is the second tool ${tool.name}`,
         "Give one of them another name: @Tool({ name: '…' }).",
       )
-    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords) : tool)
+    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords, described) : tool)
   }
   if (problems.length > 0) throw new DeclarationError(problems)
   return { tools, resources, prompts }
 }
 
+function isInCatalog(route: RouteInfo): boolean {
+  return [toolOf, resourceOf, promptOf].some((read) => read(route) !== undefined)
+}
+
 /** Both tools are sent by POST, but are read-only unless a record allows mutations. */
-function toRecordTool(tool: RouteTool, { writes, isOpen }: ToolRecords): RouteTool {
+function toRecordTool(
+  tool: RouteTool,
+  { writes, isOpen }: ToolRecords,
+  described: RouteDescriptions,
+): RouteTool {
   const isReading = tool.name === 'describe' || !writes
   const annotations = isReading
     ? { readOnlyHint: true, openWorldHint: false }
     : { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }
-  return {
-    ...tool,
-    takesIdempotencyKey: false,
-    isOpen,
-    description: { ...tool.description, annotations },
-  }
+  const recordTool = { ...tool, takesIdempotencyKey: false, isOpen, annotations }
+  return { ...recordTool, description: describeTool(recordTool, described) }
 }
 
 type Options<T> = Exclude<T, undefined>

@@ -12,14 +12,14 @@ import {
   HttpError,
   NoAuth,
   Post,
+  visibleRecords,
   type Claims,
+  type Class,
   type HttpRequest,
   type Lifecycle,
   type RouteInfo,
 } from '../../index.js'
 import { Tool, toolOfRecord } from './decorators.js'
-import { describeSchema, findHiddenNames, hideNames, wordsIn } from './described-schema.js'
-import { readHiddenFields, type HiddenFields } from './hidden-fields.js'
 import { isJsonObject } from './protocol.js'
 
 class QueryInput {
@@ -49,11 +49,17 @@ class DescribeInput {
   record?: string
 }
 
+/** The number of cached schemas. */
+const maxCachedSchemas = 50
+const insteadOfIntrospection = 'Use the tool describe.'
+
 /** The GraphQL endpoint of the records with `@Tool`. */
 export class ToolRecords implements Lifecycle {
   static readonly inject = [ApplicationState]
   #graphql: GraphQL | undefined
-  #sdl = ''
+  #records: ReadonlyMap<Class, boolean> = new Map()
+  /** The endpoint as callers see it, by what they see. */
+  readonly #views = new Map<string, GraphQL>()
   /** True if a record allows mutations. */
   writes = false
 
@@ -67,21 +73,37 @@ export class ToolRecords implements Lifecycle {
     })
     if (recordTypes.length === 0 || database === undefined) return
     this.writes = recordTypes.some(([, writes]) => writes)
+    this.#records = new Map(recordTypes)
     this.#graphql = (graphql ?? new GraphQL({ database })).only(
-      new Map(recordTypes),
-      'Use the tool describe.',
+      this.#records,
+      insteadOfIntrospection,
     )
     // Building the schema reports its problems at the start.
-    this.#sdl = this.#graphql.sdl
-  }
-
-  /** In GraphQL's schema language. */
-  get sdl(): string {
-    return this.#sdl
+    this.#graphql.describe()
   }
 
   get graphql(): GraphQL | undefined {
     return this.#graphql
+  }
+
+  /**
+   * The endpoint with the part of its schema that the caller may see. It describes operations and finds their errors, but
+   * the complete endpoint runs them.
+   *
+   * @returns undefined if the caller may read none of the records
+   */
+  async viewFor(request: HttpRequest): Promise<GraphQL | undefined> {
+    const { database } = this.state
+    if (database === undefined) return undefined
+    const visible = await visibleRecords(database, [...this.#records.keys()], request)
+    const readable = [...this.#records].filter(([type]) => visible.reads(type))
+    if (readable.length === 0) return undefined
+    const cached = this.#views.get(visible.key)
+    if (cached !== undefined) return cached
+    const view = this.#graphql?.only(new Map(readable), insteadOfIntrospection, visible)
+    if (this.#views.size >= maxCachedSchemas) this.#views.clear()
+    if (view !== undefined) this.#views.set(visible.key, view)
+    return view
   }
 
   /** True if some records can be read without a token. */
@@ -93,12 +115,9 @@ export class ToolRecords implements Lifecycle {
 @Controller('/~records')
 @NoAuth
 export class RecordRoutes {
-  static readonly inject = [ToolRecords, ApplicationState]
+  static readonly inject = [ToolRecords]
 
-  constructor(
-    private readonly toolRecords: ToolRecords,
-    private readonly state: ApplicationState,
-  ) {}
+  constructor(private readonly toolRecords: ToolRecords) {}
 
   @Post('/query', { body: QueryInput, internal: true, args: ['body', 'request', 'user'] })
   @Tool({
@@ -122,7 +141,7 @@ export class RecordRoutes {
     const [code] = errors.map(({ extensions }) => String(extensions.code))
     const messages = errors.map(({ message }) => message)
     const visibleMessages = schemaErrors.has(code ?? '')
-      ? await this.withoutHiddenNames(messages, body, request)
+      ? await this.findVisibleErrors(body, request)
       : messages
     throw new HttpError(statuses.get(code ?? '') ?? 400, visibleMessages.join('\n'))
   }
@@ -135,37 +154,23 @@ export class RecordRoutes {
       'Returns the GraphQL schema for the tool query: all records with their queries and fields, or one record in full, with its filters and inputs.',
   })
   async describe({ record }: DescribeInput, request: HttpRequest): Promise<object> {
-    const rights = await this.rightsOf(request)
-    const names = [...rights].flatMap(([name, hidden]) => (hidden === 'all' ? [] : [name]))
+    const view = await this.toolRecords.viewFor(request)
+    const names = view?.schema.records.map(({ name }) => name) ?? []
     if (record !== undefined && !names.includes(record))
       throw new HttpError(404, `Unknown record ${clip(record)}. Records: ${names.join(', ')}.`)
-    return { records: names, schema: describeSchema(this.toolRecords.sdl, rights, record) }
+    return { records: names, schema: view?.describe(record) ?? '' }
   }
 
-  /** The fields that the caller may not read, by record. Methods with `@Resolve` are fields as well. */
-  private rightsOf(request: HttpRequest): Promise<ReadonlyMap<string, HiddenFields>> {
-    return readHiddenFields(
-      this.state,
-      this.endpoint.schema.records,
-      request,
-      async (type, records) => {
-        const hidden: string[] = []
-        for (const name of methodsOf(type)) if (!(await records.mayCall(name))) hidden.push(name)
-        return hidden
-      },
-    )
-  }
-
-  /** Hides names that the caller may not see, except those that it wrote itself. */
-  private async withoutHiddenNames(
-    messages: readonly string[],
-    { query, variables }: QueryInput,
+  /** The errors in the part of the schema that the caller may see. */
+  private async findVisibleErrors(
+    { query, variables, operationName }: QueryInput,
     request: HttpRequest,
   ): Promise<readonly string[]> {
-    const hiddenNames = findHiddenNames(this.toolRecords.sdl, await this.rightsOf(request))
-    if (hiddenNames.size === 0) return messages
-    for (const name of wordsIn(query + JSON.stringify(variables ?? null))) hiddenNames.delete(name)
-    return messages.map((message) => hideNames(message, hiddenNames))
+    const view = await this.toolRecords.viewFor(request)
+    const errors = view?.findErrors(query, variables ?? {}, operationName ?? undefined) ?? []
+    return errors.length > 0
+      ? errors
+      : ['The operation does not fit the schema that the tool describe returns.']
   }
 
   private get endpoint(): GraphQL {
@@ -173,19 +178,6 @@ export class RecordRoutes {
     if (graphql === undefined) throw new HttpError(404)
     return graphql
   }
-}
-
-/** The names of the methods of a class and of its base classes. */
-function methodsOf(type: abstract new (...args: never[]) => object): Set<string> {
-  const names = new Set<string>()
-  for (
-    let holder: unknown = type.prototype;
-    typeof holder === 'object' && holder !== null && holder !== Object.prototype;
-    holder = Object.getPrototypeOf(holder)
-  )
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder)))
-      if (typeof value === 'function' && name !== 'constructor') names.add(name)
-  return names
 }
 
 /** The errors of graphql-js that may name parts of the schema which the caller did not name. */

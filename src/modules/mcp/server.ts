@@ -17,7 +17,7 @@ import {
   type CallRequest,
 } from './calls.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
-import { createCallerView } from './hidden-fields.js'
+import { createCallerView } from './caller-view.js'
 import { AccessList } from './access-list.js'
 import { readCatalog, type Catalog, type CatalogResource } from './catalog.js'
 import type { McpOptions } from './options.js'
@@ -112,7 +112,7 @@ export class McpServer implements Lifecycle {
     const { tools, resources, prompts } = catalog
     const list = (name: 'resources' | 'resourceTemplates' | 'prompts', entries: Entries) =>
       new AccessList({ name, entries: [...entries] }, this.#routes, info)
-    const toolViews = createCallerView([...tools.values()], this.#state)
+    const toolViews = createCallerView([...tools.values()], this.#routes, this.#state)
     const lists = {
       tools: new AccessList(
         { name: 'tools', entries: [...tools.values()], viewOf: toolViews },

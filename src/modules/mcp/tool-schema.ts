@@ -2,7 +2,12 @@
  * The schema of a tool: path, query and body of a route become one flat, closed object, so that a model need not know which part goes where.
  * The output is described if the route declares an object.
  */
-import { withLocalDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
+import {
+  withLocalDefinitions,
+  type RouteDescriptions,
+  type RouteInfo,
+  type VisibleMembers,
+} from '../../index.js'
 import type { ToolOptions } from './decorators.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 
@@ -15,9 +20,11 @@ export type ArgumentLocation = 'path' | 'query' | 'body'
 /** A route that is a tool. */
 export interface RouteTool {
   readonly route: RouteInfo
+  readonly options: ToolOptions
   readonly name: string
-  /** The entry of `tools/list`. */
+  /** The entry of `tools/list` for callers who see everything. */
   readonly description: JsonObject
+  readonly annotations: JsonObject
   readonly locations: ReadonlyMap<string, ArgumentLocation>
   readonly required: readonly string[]
   /** True if the whole body is the argument `body`, because it is not an object with known fields. */
@@ -45,8 +52,9 @@ const toolNamePattern = /^[\w.-]{1,128}$/
 export function toTool(
   route: RouteInfo,
   options: ToolOptions,
-  { operations, schemas }: RouteDescriptions,
+  descriptions: RouteDescriptions,
 ): RouteTool | ToolProblem {
+  const { operations, schemas } = descriptions
   const operation = operations.get(route) ?? { responses: {} }
   const name = options.name ?? operation.operationId ?? route.name
   if (!toolNamePattern.test(name))
@@ -56,38 +64,47 @@ export function toTool(
     }
   const input = readInput(operation, schemas)
   if ('message' in input) return input
-  const { title = operation.summary, description = operation.description } = options
+  const { properties, ...rest } = input
+  const annotations = hintsOf(route, operation)
+  const takesIdempotencyKey = takesIdempotencyKeys(operation)
+  const tool = { route, options, name, ...rest, annotations, takesIdempotencyKey }
+  return { ...tool, description: describeTool(tool, descriptions) }
+}
+
+/**
+ * The entry of `tools/list`.
+ *
+ * @param descriptions for the caller
+ * @param visible what the texts of the options may name. Default: everything
+ */
+export function describeTool(
+  { route, options, name, annotations }: Omit<RouteTool, 'description'>,
+  { operations, schemas }: RouteDescriptions,
+  visible?: VisibleMembers,
+): JsonObject {
+  const operation = operations.get(route) ?? { responses: {} }
+  const input = readInput(operation, schemas)
+  if ('message' in input) throw new Error(input.message)
+  const textOf = (text: string | undefined): string | undefined =>
+    route.record === undefined || visible === undefined ? text : visible.textOf(route.record, text)
+  const title = textOf(options.title) ?? operation.summary
+  const description = textOf(options.description) ?? operation.description ?? title
   const output = outputOf(operation, schemas)
-  const toolDescription = {
+  return {
     name,
     ...(title !== undefined && { title }),
-    ...((description ?? title) !== undefined && { description: description ?? title }),
-    inputSchema: input.schema,
+    ...(description !== undefined && { description }),
+    inputSchema: toInputSchema(input, schemas),
     ...(output && { outputSchema: output }),
-    annotations: hintsOf(route, operation),
-  }
-  const { locations, required, hasBodyArgument, hasBody, takesDottedPaths } = input
-  const takesIdempotencyKey = takesIdempotencyKeys(operation)
-  return {
-    route,
-    name,
-    description: toolDescription,
-    locations,
-    required,
-    hasBodyArgument,
-    hasBody,
-    takesDottedPaths,
-    takesIdempotencyKey,
+    annotations,
   }
 }
 
-interface Input {
-  readonly schema: JsonObject
-  readonly locations: ReadonlyMap<string, ArgumentLocation>
-  readonly required: readonly string[]
-  readonly hasBodyArgument: boolean
-  readonly hasBody: boolean
-  readonly takesDottedPaths: boolean
+interface Input extends Pick<
+  RouteTool,
+  'locations' | 'required' | 'hasBodyArgument' | 'hasBody' | 'takesDottedPaths'
+> {
+  readonly properties: JsonObject
 }
 
 /** `account.owner.name.like` */
@@ -136,31 +153,32 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
   const takesDottedPaths = [...locations].some(
     ([name, location]) => location === 'query' && name.includes('.'),
   )
-  const patternProperties = takesDottedPaths ? { patternProperties: relationPathProperties } : {}
-  const objectSchema = { type: 'object', properties, ...patternProperties, required }
-  const closedSchema = { ...objectSchema, additionalProperties: false }
-  const schema = withLocalDefinitions(closedSchema as never, schemas) as JsonObject
-  const { hasBodyArgument, hasBody } = {
-    hasBodyArgument: body !== undefined && !body.fields,
-    hasBody: !!body,
-  }
   return {
-    schema: dropEmptyRequired(schema),
+    properties,
     locations,
     required,
-    hasBodyArgument,
-    hasBody,
+    hasBodyArgument: body !== undefined && body.fields === undefined,
+    hasBody: body !== undefined,
     takesDottedPaths,
   }
 }
 
-const relationPathProperties = {
-  [dottedPath.source]: { description: 'A field behind a relation, with its operator.' },
+function toInputSchema(
+  { properties, required, takesDottedPaths }: Input,
+  schemas: Schemas,
+): JsonObject {
+  const schema = {
+    type: 'object',
+    properties,
+    ...(takesDottedPaths && { patternProperties: relationPathProperties }),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+  return withLocalDefinitions(schema as never, schemas) as JsonObject
 }
 
-/** Omits an empty list of required members. */
-function dropEmptyRequired({ required, ...schema }: JsonObject): JsonObject {
-  return Array.isArray(required) && required.length > 0 ? { ...schema, required } : schema
+const relationPathProperties = {
+  [dottedPath.source]: { description: 'A field behind a relation, with its operator.' },
 }
 
 interface Body {

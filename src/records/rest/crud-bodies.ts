@@ -5,6 +5,7 @@
 import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
 import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class.js'
+import { createClassMetadata } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
@@ -16,6 +17,18 @@ export interface CrudBodies {
   readonly complete: Class
   /** The body class of PATCH. */
   readonly changes: Class
+}
+
+const recordsOfBodies = createClassMetadata<Class>('record of body')
+
+/** @returns the record whose values a body of `crud` has, also for a nested row; undefined for other classes */
+export function recordOfBody(type: Class): Class | undefined {
+  return recordsOfBodies.readOwn(type)
+}
+
+function rowBody(type: Class, record: Class): Class {
+  recordsOfBodies.write(type, record)
+  return withoutObjectRules(type)
 }
 
 export function crudBodies(table: Table): CrudBodies {
@@ -32,8 +45,8 @@ export function crudBodies(table: Table): CrudBodies {
   )
   const changed = new Map([...links, ...nested])
   return {
-    complete: withoutObjectRules(withFields(loose, new Map([...links, ...creatable]), name)),
-    changes: withoutObjectRules(withFields(partial(type), changed, `${type.name}Changes`)),
+    complete: rowBody(withFields(loose, new Map([...links, ...creatable]), name), type),
+    changes: rowBody(withFields(partial(type), changed, `${type.name}Changes`), type),
   }
 }
 
@@ -158,7 +171,7 @@ function newRow(relation: Relation): Class {
   const omitted = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
   const type = withOptionalRestrictedFields(target, omitted, name)
   const row = omitted.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...omitted)
-  return withoutObjectRules(named(withFields(row, linkFields(target), name), name))
+  return rowBody(named(withFields(row, linkFields(target), name), name), target.type)
 }
 
 /** The body of a nested change. In a list, each row is named by its key. */
@@ -170,7 +183,7 @@ function changedRow(relation: Relation, isListed: boolean): Class {
   if (isListed) fields.set(key.property, { ...keyMetadata(target), rules: {} })
   const Changed = withOptionalMembers(partial(type), name, new Set())
   for (const [member, metadata] of fields) writeFieldMetadata(Changed, member, metadata)
-  return withoutObjectRules(Changed)
+  return rowBody(Changed, type)
 }
 
 function isFieldOf({ shape }: Table, { property }: Column): boolean {

@@ -1,9 +1,10 @@
-/** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
+/** Documents the routes of `crud`: every parameter by its exact name, as far as a caller may see it, headers and errors. */
 import { hasConditions } from '../../auth/access.js'
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class.js'
 import type { DocOptions } from '../../openapi/doc.js'
-import type { DeclaredParameter } from '../../openapi/requests.js'
+import type { DeclaredParameter, DeclaredRequest } from '../../openapi/requests.js'
+import type { VisibleMembers } from '../../openapi/visible-members.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
@@ -12,7 +13,7 @@ import { countableRelations, type RelationCount } from '../filters/list-options.
 import { isOrdered, operatorOf, operatorsFor } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
-import type { Table } from '../model/table.js'
+import type { Relation, Table } from '../model/table.js'
 import { rulesOfRelation } from '../policy/client-view.js'
 import { policyOf, type WriteAccess } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
@@ -28,13 +29,11 @@ import {
 export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
-  const name = table.type.name
   const { requestHeaders, responseHeaders, errors } = versionTexts(table)
   const { blindWrites } = policyOf(table)
   switch (operation) {
     case 'list':
       return {
-        description: `Rows of ${name}. ${relationText(table)}`.trim(),
         headers: conditionalHeaders,
         responses: {
           200: { headers: listHeaders },
@@ -44,8 +43,6 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
       }
     case 'aggregate':
       return {
-        description:
-          `Counts, sums, averages, minima and maxima of ${name}. ${relationText(table)}`.trim(),
         responses: {
           200: { description: groups, type: [aggregateClass(table)] },
           400: invalidRequest,
@@ -165,18 +162,71 @@ function aggregateClass({ type }: Table): Class {
   return Aggregates
 }
 
-/** @returns the query parameters; an empty list for routes that read no query */
-export function documentParameters(
+/** A record as one caller may see it. */
+interface VisibleTable {
+  readonly table: Table
+  readonly columns: readonly Column[]
+  readonly relations: readonly Relation[]
+  readonly counts: readonly RelationCount[]
+  /** Undefined without a search, and if a searched column is not visible. */
+  readonly search: TableSearch | undefined
+}
+
+function visiblePartOf(table: Table, visible: VisibleMembers): VisibleTable {
+  const shows = (name: string): boolean => visible.shows(table.type, name)
+  const { search } = table
+  return {
+    table,
+    columns: table.columns.filter(({ field, property }) => !field.hidden && shows(property)),
+    relations: [...table.relations.values()].filter((one) => !isHidden(one) && shows(one.name)),
+    counts: countableRelations(table, true).filter(({ relation }) => shows(relation.name)),
+    search: search?.columns.every(({ property }) => shows(property)) === true ? search : undefined,
+  }
+}
+
+/** Documents the query of an operation. Operations that read no query have neither text nor parameters. */
+export function documentRequest(
   table: Table,
   operation: DocumentedOperation,
-): readonly DeclaredParameter[] {
-  if (operation === 'find') return shapeParameters(table)
-  if (operation !== 'list' && operation !== 'aggregate') return []
-  const parameters = operation === 'list' ? listParameters(table) : aggregateParameters(table)
-  if (table.search !== undefined) parameters.push(searchParameter(table.search))
-  const names = new Set(parameters.map(({ name }) => name))
-  const fields = table.columns.filter(({ field }) => !field.hidden).flatMap(fieldParameters)
-  return [...parameters, ...fields.filter(({ name }) => !names.has(name))]
+  visible: VisibleMembers,
+): DeclaredRequest {
+  const part = visiblePartOf(table, visible)
+  const { name } = table.type
+  switch (operation) {
+    case 'list':
+      return {
+        description: `Rows of ${name}. ${relationText(part)}`.trim(),
+        parameters: withFilters(part, listParameters(part)),
+      }
+    case 'aggregate':
+      return {
+        description:
+          `Counts, sums, averages, minima and maxima of ${name}. ${relationText(part)}`.trim(),
+        parameters: withFilters(part, aggregateParameters(part)),
+      }
+    case 'find':
+      return { parameters: [...shapeParameters(part), ...shardParameters(part)] }
+    default:
+      return { parameters: shardParameters(part) }
+  }
+}
+
+function withFilters(
+  { search, columns }: VisibleTable,
+  parameters: readonly DeclaredParameter[],
+): DeclaredParameter[] {
+  const all = [...parameters, ...(search === undefined ? [] : [searchParameter(search)])]
+  const names = new Set(all.map(({ name }) => name))
+  return [...all, ...columns.flatMap(fieldParameters).filter(({ name }) => !names.has(name))]
+}
+
+/** For operations without a filter, which names the shard elsewhere. */
+function shardParameters({ table, columns }: VisibleTable): DeclaredParameter[] {
+  const { type, shard } = table
+  if (shard === undefined || !columns.includes(shard)) return []
+  const description = `The shard of the ${type.name}, unless the caller's rights or the body determine it.`
+  const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
+  return [{ name: shard.property, description, schema }]
 }
 
 const invalidRequest = 'A parameter is unknown or invalid, or the query costs too much.'
@@ -197,7 +247,8 @@ const listHeaders = {
 
 const text = { type: 'string' }
 
-function listParameters(table: Table): DeclaredParameter[] {
+function listParameters(part: VisibleTable): DeclaredParameter[] {
+  const { table } = part
   const parameters: DeclaredParameter[] = [
     limitParameter(defaultLimit),
     {
@@ -205,7 +256,7 @@ function listParameters(table: Table): DeclaredParameter[] {
       description: 'The number of rows to skip.',
       schema: { type: 'integer', minimum: 0, default: 0 },
     },
-    orderParameter(orderText(table)),
+    orderParameter(orderText(part)),
     { name: 'after', description: 'The cursor of a row. The page starts after it.', schema: text },
     {
       name: 'count',
@@ -220,10 +271,10 @@ function listParameters(table: Table): DeclaredParameter[] {
     },
   ]
   // A field with the name of a parameter takes precedence as a filter.
-  return [...parameters.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
+  return [...parameters.filter(({ name }) => !shadows(table, name)), ...shapeParameters(part)]
 }
 
-function shapeParameters(table: Table): DeclaredParameter[] {
+function shapeParameters({ table, counts }: VisibleTable): DeclaredParameter[] {
   const parameters: DeclaredParameter[] = [
     {
       name: 'with',
@@ -239,7 +290,6 @@ function shapeParameters(table: Table): DeclaredParameter[] {
       isList: true,
     },
   ]
-  const counts = countableRelations(table, true)
   if (counts.length > 0) parameters.push(countsParameter(counts))
   return parameters.filter(({ name }) => !shadows(table, name))
 }
@@ -258,8 +308,8 @@ function shadows({ byProperty }: Table, name: string): boolean {
   return byProperty.has(name) && name !== 'limit' && name !== 'offset' && name !== 'orderBy'
 }
 
-function aggregateParameters(table: Table): DeclaredParameter[] {
-  const isTimed = table.columns.some(hasTime)
+function aggregateParameters({ table, columns }: VisibleTable): DeclaredParameter[] {
+  const isTimed = columns.some(hasTime)
   const lists = ['groupBy', ...aggregateFunctions].map((name) => ({
     name,
     description:
@@ -279,17 +329,16 @@ function aggregateParameters(table: Table): DeclaredParameter[] {
     },
     orderParameter('Aggregates or groups to sort by, `-` for descending: `-sumPrice`.'),
     limitParameter(largestLimit),
-    ...havingParameters(table),
+    ...havingParameters(columns),
   ]
 }
 
 /** The parameters of `having` by exact name: `having.count.gte`, `having.sumPrice.between` … */
-function havingParameters({ columns }: Table): DeclaredParameter[] {
+function havingParameters(columns: readonly Column[]): DeclaredParameter[] {
   const measures: [string, Column | undefined, OperandValues][] = [
     ['count', undefined, countValues],
   ]
   for (const column of columns) {
-    if (column.field.hidden) continue
     for (const called of aggregateFunctions)
       if (hasAggregate(column, called))
         measures.push([nameOf(called, column), column, aggregateValues(column, called)])
@@ -325,10 +374,10 @@ function limitParameter(standard: number): DeclaredParameter {
   return { name: 'limit', description: 'The maximum number of rows.', schema }
 }
 
-function orderText({ relations }: Table): string {
+function orderText({ relations }: VisibleTable): string {
   const text = 'Fields to sort by, `-` for descending: `-price,name`.'
-  const belongsTo = [...relations.values()].filter(
-    (one) => one.kind === 'belongsTo' && !isHidden(one) && rulesOfRelation(one).length === 0,
+  const belongsTo = relations.filter(
+    (one) => one.kind === 'belongsTo' && rulesOfRelation(one).length === 0,
   )
   const named = belongsTo.flatMap(({ name, target }) => {
     const { columns: secured } = policyOf(target)
@@ -373,8 +422,8 @@ function fieldParameters(column: Column): DeclaredParameter[] {
   return [{ name: property, description: operatorOf('eq').meaning, schema }, ...comparisons]
 }
 
-function relationText({ relations }: Table): string {
-  const names = [...relations.values()].filter((one) => !isHidden(one)).map(({ name }) => name)
-  if (names.length === 0) return ''
+function relationText({ relations }: VisibleTable): string {
+  if (relations.length === 0) return ''
+  const names = relations.map(({ name }) => name)
   return `Fields of related records (${names.join(', ')}) are allowed as filters too, by dotted path.`
 }

@@ -27,8 +27,8 @@ import {
   type RouteOptions,
 } from '../../routing/decorators.js'
 import { Doc } from '../../openapi/doc.js'
-import { declareParameters, type DeclaredParameter } from '../../openapi/requests.js'
-import { documentOperation, documentParameters } from './crud-document.js'
+import { declareRequest } from '../../openapi/requests.js'
+import { documentOperation, documentRequest } from './crud-document.js'
 import { anonymous, requestCaller, type Caller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
 import {
@@ -138,10 +138,9 @@ export function extendWithCrud(
     if (operations.has(route.operation) && !declaredRoutes.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
-      declareParameters(Extended, member, [
-        ...documentParameters(table, route.operation),
-        ...shardParameters(table, route.operation),
-      ])
+      declareRequest(Extended, member, (visible) =>
+        documentRequest(table, route.operation, visible),
+      )
       routeRecords.write(Extended, member, record)
       setRouteAccess(Extended, member, table, route)
     }
@@ -461,14 +460,4 @@ function readShardOf(
   const value = typeof text === 'string' ? field.entry.fromText(text) : undefined
   if (typeof value === 'string' || typeof value === 'number') return value
   throw invalid(property, 'type', `must be one ${storage === 'integer' ? 'integer' : 'text'}`)
-}
-
-function shardParameters(
-  { type, shard }: Table,
-  operation: CrudOperation,
-): readonly DeclaredParameter[] {
-  if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
-  const description = `The shard of the ${type.name}, unless the caller's rights or the body determine it.`
-  const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
-  return [{ name: shard.property, description, schema }]
 }

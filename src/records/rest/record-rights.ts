@@ -11,12 +11,15 @@ import { readShape, type ShapeField } from '../../fields/shape.js'
 import { Problems } from '../../errors/problems.js'
 import type { Class } from '../../metadata/class.js'
 import type { Column } from '../../engines/contract/table.js'
+import { countableRelations } from '../filters/list-options.js'
 import { isHidden } from '../filters/query-errors.js'
 import { toPlural } from '../model/generated-names.js'
 import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
 import { linkNames } from '../statements/write-tree.js'
+import { rulesOfRelation } from '../policy/client-view.js'
 import { checkAccess, type Caller } from '../rights/caller.js'
+import { methodRules, resolvedMethods } from '../rights/method-access.js'
 import { isLinkable, policyOf, type WriteOperation } from '../rights/record-policy.js'
 
 /** A field that is visible to clients. */
@@ -73,7 +76,7 @@ export interface RecordDescription {
   readonly indexed: ReadonlySet<string>
   /** True for each operation that some client may do: not the ones that `writes` sets to false. */
   readonly writes: Readonly<Record<WriteOperation, boolean>>
-  /** The names of fields and relations that only some callers may read, by `@Secured`. */
+  /** The names of fields and relations that only some callers may read, by `@Secured` there or on the related record. */
   readonly secured: readonly string[]
   readonly fields: readonly FieldDescription[]
   readonly relations: readonly RelationDescription[]
@@ -81,6 +84,11 @@ export interface RecordDescription {
 
 /** The description for one caller: only the fields and relations that it may read. */
 export interface RecordRights extends RecordDescription {
+  /**
+   * The names that the caller must not see, also if it may write rows without reading them: fields, relations, their
+   * counts and keys, and methods with `@Resolve`.
+   */
+  readonly hidden: ReadonlySet<string>
   /** Without `read`, fields and relations are empty. A caller may have the right to write without `read`. */
   readonly may: Readonly<Record<'read' | WriteOperation, boolean>>
 }
@@ -123,18 +131,27 @@ export async function readRights(
   const read = await mayRead(table, caller, sees)
   const fields: FieldDescription[] = []
   const relations: RelationDescription[] = []
-  for (const field of read ? description.fields : []) {
+  const hidden = new Set<string>()
+  for (const field of description.fields) {
     const column = table.byProperty.get(field.name)
-    if (!(await admits([column && columns.get(column)], caller))) continue
+    if (!(await admits([column && columns.get(column)], caller))) {
+      hidden.add(field.name)
+      continue
+    }
     const mayWrite = await admits([column && columnWrites.get(column)], caller)
     fields.push(mayWrite ? field : { ...field, writable: false, required: false })
   }
-  for (const relation of read ? description.relations : []) {
+  for (const relation of description.relations) {
     const tableRelation = table.relations.get(relation.name)
-    if (tableRelation === undefined || !(await mayFollow(tableRelation, caller, sees))) continue
+    if (tableRelation === undefined || !(await mayFollow(tableRelation, caller, sees))) {
+      for (const name of namesOfRelation(table, relation)) hidden.add(name)
+      continue
+    }
     const linkable = relation.linkable && (await mayLink(tableRelation, caller))
     relations.push({ ...relation, linkable })
   }
+  for (const method of resolvedMethods(table.type))
+    if (!(await admits(methodRules(table, method), caller))) hidden.add(method)
   const found = new Set(fields.map(({ name }) => name))
   const isSearched = description.search.every((name) => found.has(name))
   const mayWrite = async (operation: WriteOperation): Promise<boolean> => {
@@ -143,9 +160,10 @@ export async function readRights(
   }
   return {
     ...description,
-    search: isSearched ? description.search : [],
-    fields,
-    relations,
+    search: read && isSearched ? description.search : [],
+    fields: read ? fields : [],
+    relations: read ? relations : [],
+    hidden,
     may: {
       read,
       create: await mayWrite('create'),
@@ -153,6 +171,11 @@ export async function readRights(
       delete: await mayWrite('delete'),
     },
   }
+}
+
+function namesOfRelation(table: Table, { name, ids }: RelationDescription): string[] {
+  const counts = countableRelations(table, true).filter(({ relation }) => relation.name === name)
+  return [name, ...counts.map((count) => count.name), ...(ids === undefined ? [] : [ids])]
 }
 
 async function mayRead(
@@ -191,7 +214,7 @@ function describeTable(table: Table): RecordDescription {
   const cached = cachedDescriptions.get(table)
   if (cached !== undefined) return cached
   const { type, key, version, search, options, columns, relations, indexes } = table
-  const { writes, columns: securedColumns, relations: securedRelations } = policyOf(table)
+  const { writes, columns: securedColumns } = policyOf(table)
   const description: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
@@ -210,7 +233,9 @@ function describeTable(table: Table): RecordDescription {
     }),
     secured: [
       ...[...securedColumns.keys()].map(({ property }) => property),
-      ...[...securedRelations].filter(([, rules]) => rules.length > 0).map(([{ name }]) => name),
+      ...[...relations.values()]
+        .filter((relation) => rulesOfRelation(relation).some(({ open }) => !open))
+        .map(({ name }) => name),
     ],
     fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
     relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),

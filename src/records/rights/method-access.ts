@@ -25,6 +25,11 @@ export function writeFieldsRead(owner: Class, member: string, fields: FieldsRead
   fieldsRead.write(owner, member, fields)
 }
 
+/** The methods that are fields of clients. */
+export function resolvedMethods(type: Class): Iterable<string> {
+  return fieldsRead.readAll(type).keys()
+}
+
 /** All these rules must admit a caller of the method. */
 export function methodRules(table: Table, member: string): readonly AccessRule[] {
   const fields = fieldsRead.readAll(table.type).get(member)

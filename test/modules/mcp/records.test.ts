@@ -49,13 +49,24 @@ class Note {
   @BelongsTo(() => Ticket) ticket?: Rel<Ticket> | null
 }
 
+/** Its name begins with the name of another record, and so do the names of its types. */
+@Tool({ writes: true })
+@Secured
+@Record({ search: ['title', 'secretTitle'] })
+class NoteBook {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Secured('boss') @Field('string', { default: '' }) secretTitle!: string
+  @Field('string', { default: '' }) text!: string
+}
+
 @Record
 class Org {
   @Field('id') id!: number
   @Field('string') hiddenName!: string
 }
 
-@Module({ records: [Ticket, Note, Org], imports: [mcp()] })
+@Module({ records: [Ticket, Note, NoteBook, Org], imports: [mcp()] })
 class AppModule {}
 
 let desk: TestApplication
@@ -202,16 +213,20 @@ describe('describe', () => {
   it('describes the records in short, and one in full', async () => {
     const all = await call(desk, 'describe', {}, { token: ann })
     const description = all.result?.structuredContent as { records: string[]; schema: string }
-    expect(description.records).toEqual(['Ticket', 'Note'])
+    expect(description.records).toEqual(['Ticket', 'Note', 'NoteBook'])
     expect(description.schema).toContain('tickets(')
     expect(description.schema).not.toMatch(/Org|TicketWhere \{/)
     const one = await call(desk, 'describe', { record: 'Note' }, { token: ann })
     const { schema } = one.result?.structuredContent as { schema: string }
     expect(schema).toContain('input NoteWhere {')
     expect(schema).toContain('createNote(')
+    expect(schema).toContain('deleteNote(')
+    expect(schema).not.toContain('NoteBook')
     expect(schema).not.toContain('input TicketWhere {')
     const none = await call(desk, 'describe', { record: 'Org' }, { token: ann })
-    expect(none.result?.content?.[0]?.text).toBe('404 Unknown record Org. Records: Ticket, Note.')
+    expect(none.result?.content?.[0]?.text).toBe(
+      '404 Unknown record Org. Records: Ticket, Note, NoteBook.',
+    )
   })
 
   it('lists neither secured fields nor closed records to callers who may not read them', async () => {
@@ -230,6 +245,10 @@ describe('describe', () => {
     expect(forAnn?.schema).toContain('input TicketWhere {')
     expect(forAnn?.schema).toContain('subject')
     expect(forAnn?.schema).not.toMatch(/secret/i)
+    const bookForAnn = await described('NoteBook', ann)
+    expect(bookForAnn?.schema).toContain('text: String')
+    expect(bookForAnn?.schema).not.toMatch(/secretTitle|search/i)
+    expect((await described('NoteBook', boss))?.schema).toMatch(/search: String/)
     const forAnonymous = await described()
     expect(forAnonymous?.records).toEqual(['Ticket'])
     expect(forAnonymous?.schema).not.toMatch(/Note/)
