@@ -11,6 +11,7 @@ import {
   reply,
   Secured,
   Undocumented,
+  visibleRecords,
   type Claims,
   type HttpRequest,
   type Reply,
@@ -80,13 +81,13 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
       const pageRecords = this.#records
       const records: JsonRow[] = []
       const kinds = new SharedList()
+      const { types } = pageRecords
+      const visible = await visibleRecords(this.database, [...types], request)
       for (const { type } of pageRecords.all) {
-        const callerRecords = pageRecords.recordsOf(type, request)
-        const rights = await callerRecords.rights()
-        if (!rights.may.read) continue
-        const actions = await pageRecords.actionsFor(rights, callerRecords)
-        const mayCall = new Set(actions.keys())
-        records.push(describeForPage(rights, pageRecords.types, mayCall, kinds))
+        const rights = visible.rights(type)
+        if (rights?.may.read !== true) continue
+        const actions = await pageRecords.actionsFor(rights, pageRecords.recordsOf(type, request))
+        records.push(describeForPage(rights, { types, actions, visible, kinds }))
       }
       const caller = { sub: user?.sub ?? 'key' }
       const schema = { caller, live: true, kinds: kinds.values, ...shareFields(records) }

@@ -6,6 +6,7 @@ import {
   type RecordDescription,
   type RecordRights,
   type Class,
+  type VisibleRecords,
 } from '../../index.js'
 import { AdminAction, readAdmin } from './declare.js'
 import { isToOne } from './options.js'
@@ -17,16 +18,18 @@ const defaultColumns = 6
 const defaultTitles = ['title', 'name', 'subject', 'label']
 const maxDepth = 3
 
-/**
- * @param mayCall the methods of the actions that the caller may run
- * @param kinds how fields are presented. Fields refer to it by index
- */
-export function describeForPage(
-  rights: RecordRights,
-  pageTypes: ReadonlySet<Class>,
-  mayCall: ReadonlySet<string>,
-  kinds: SharedList,
-): SchemaPart {
+interface PageView {
+  /** The records of the page. */
+  readonly types: ReadonlySet<Class>
+  /** The actions that the caller may run, by method. */
+  readonly actions: ReadonlyMap<string, unknown>
+  readonly visible: VisibleRecords
+  /** How fields are presented. Fields refer to it by index. */
+  readonly kinds: SharedList
+}
+
+export function describeForPage(rights: RecordRights, view: PageView): SchemaPart {
+  const { types: pageTypes, actions, visible, kinds } = view
   const { type, plural, key, version, fields, relations, may, search } = rights
   const { group, help, history } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
@@ -38,7 +41,7 @@ export function describeForPage(
     label: toLabel(plural),
     one: toLabel(type.name),
     group,
-    help,
+    help: visible.textOf(type, help),
     key: keyField.name,
     keyKind: key.kind === 'uuid' ? 'uuid' : 'int',
     title: titleOf(rights),
@@ -50,6 +53,7 @@ export function describeForPage(
     fields: fields.map((field) =>
       withoutEmpty({
         ...describeField(field, kinds),
+        help: visible.textOf(type, helpOf(field)),
         by: pickers.get(field.name),
         order: field.ordered,
       }),
@@ -69,7 +73,7 @@ export function describeForPage(
       })
     }),
     actions: [...AdminAction.read(type)]
-      .filter(([name]) => mayCall.has(name))
+      .filter(([name]) => actions.has(name))
       .map(([name, [{ label, bulk, body, danger }]]) =>
         withoutEmpty({
           name,
@@ -148,7 +152,7 @@ const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'links' }
 
 function describeField(field: FieldDescription, kinds: SharedList, depth = 0): SchemaPart {
   const { name, presentation, list, required, nullable, rules, nested } = field
-  const { oneOf, min, max, minLength, maxLength, pattern, label, description } = rules
+  const { oneOf, min, max, minLength, maxLength, pattern, label } = rules
   const { default: defaultValue } = rules
   return {
     name,
@@ -170,8 +174,12 @@ function describeField(field: FieldDescription, kinds: SharedList, depth = 0): S
       nested === undefined || depth >= maxDepth
         ? undefined
         : describeFields(nested).map((one) => withoutEmpty(describeField(one, kinds, depth + 1))),
-    help: rules.help ?? description,
+    help: helpOf(field),
   }
+}
+
+function helpOf({ rules: { help, description } }: FieldDescription): string | undefined {
+  return help ?? description
 }
 
 const mayBeZero: ReadonlySet<string> = new Set(['kind', 'default', 'min', 'max'])
