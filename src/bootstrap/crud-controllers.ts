@@ -6,7 +6,7 @@ import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { readController } from '../routing/decorators.js'
 import type { ModuleParts } from './module.js'
 
-interface PlannedController {
+interface ExpandedController {
   /** The class with all routes: the original, or a class that extends it. */
   readonly controller: Class
   /** The class that the module lists. */
@@ -19,7 +19,7 @@ export function withCrudRoutes(
   database: () => Database,
   maxCost: number,
   problems: Problems,
-): PlannedController[] {
+): ExpandedController[] {
   return parts.controllers.map((original) => {
     const { crud, only } = readController(original) ?? {}
     if (crud === undefined) return { controller: original, original }

@@ -27,7 +27,7 @@ export interface FilledTable {
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
-type Table = RouteTable<ServedRoute> | VersionedTable<ServedRoute>
+type ServedTable = RouteTable<ServedRoute> | VersionedTable<ServedRoute>
 
 /** Puts the application's interceptors around a route of the framework. */
 type Surround = (served: ServedRoute) => ServedRoute
@@ -93,7 +93,7 @@ function serveControllers(
 
 /** Internal routes can be called, but not requested. */
 function addControllerRoutes(
-  table: Table,
+  table: ServedTable,
   routes: readonly PlannedRoute[],
   servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>,
 ): void {
@@ -124,7 +124,7 @@ function createGraphqlRoutes(
 
 /** @returns undefined without static files */
 function addStaticFiles(
-  table: Table,
+  table: ServedTable,
   files: readonly FolderRoute[],
   withInterceptors: Surround,
 ): FindFile | undefined {

@@ -61,7 +61,7 @@ function fromWebStream(stream: ReadableStream<unknown>): ChunkReader {
   }
 }
 
-/** An async generator that waits runs its `finally` only afterwards: `return()` cannot interrupt it. */
+/** `return()` cannot interrupt an async generator that waits: it runs its `finally` when the wait is over. */
 function fromIterator(iterator: AnyIterator): ChunkReader {
   return {
     next: () => iterator.next(),

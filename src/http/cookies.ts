@@ -29,8 +29,8 @@ export function readCookies(header: string): Record<string, string> {
 }
 
 /**
- * Removes spaces and tabs at both ends. `trim` removes more, and could turn another name into a `__Host-` name, which
- * the browser has not checked. This is a loop, because `/[ \t]+$/` would search again from each of many blanks.
+ * Removes spaces and tabs at both ends, and no other blanks as `trim` does: a name with another blank before `__Host-` is
+ * a name that the browser did not protect. A loop, because `/[ \t]+$/` would search again from each of many blanks.
  */
 function trimBlanks(text: string): string {
   let start = 0
