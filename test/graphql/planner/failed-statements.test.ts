@@ -112,6 +112,7 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
       count++
       return Promise.reject(new EngineError(kind, 'It failed.'))
     }
+    const { run } = faultyEngine
     faultyEngine.run = fail
     try {
       for (const text of questions) {
@@ -122,7 +123,7 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
       }
       expect(count).toBe(questions.length)
     } finally {
-      Reflect.deleteProperty(faultyEngine, 'run')
+      faultyEngine.run = run
     }
   })
 
