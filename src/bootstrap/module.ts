@@ -65,9 +65,13 @@ const moduleOptions = declareOptions({
   problems: option.any<readonly Problem<string>[]>(),
   /**
    * Finds problems in the complete list of classes (providers, controllers, interceptors), such as two classes with the
-   * same name. Called before anything is created.
+   * same name, and in what the environment lacks. Called before anything is created, at the start and by
+   * `filigree doctor`.
    */
-  check: option.any<(providers: readonly Class[]) => readonly Problem<string>[]>(),
+  check:
+    option.any<
+      (providers: readonly Class[], conditions: StartConditions) => readonly Problem<string>[]
+    >(),
   /**
    * Packages that this module needs as it is configured, and that applications install themselves. A missing package stops
    * the start in production, and is a warning elsewhere.
@@ -88,6 +92,16 @@ const moduleOptions = declareOptions({
 })
 
 export interface ModuleOptions extends OptionsOf<typeof moduleOptions> {}
+
+/** What the checks of modules depend on besides classes. */
+export interface StartConditions {
+  /** False in tests that move the time. */
+  readonly production: boolean
+  /** Whether the application can issue tokens. */
+  readonly canSign: boolean
+  /** The configured public address, if there is one. */
+  readonly publicUrl: string | undefined
+}
 
 /** The interceptors of a `use` list, and the owner of the list. */
 export interface UseList {

@@ -38,7 +38,7 @@ import {
 import { LateDatabase } from './late-database.js'
 import { findRenamedClasses } from './renamed-classes.js'
 import { findMissingPackages } from './start-checks.js'
-import { collectParts, type ModuleParts } from './module.js'
+import { collectParts, type ModuleParts, type StartConditions } from './module.js'
 import { versionHeaders } from './versions.js'
 import type { BootstrapOptions, Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
@@ -125,7 +125,7 @@ export async function planApplication(
     problems,
   )
   checkPublicUrl(configuration, container, options, problems)
-  checkClasses(classes, parts, problems)
+  checkClasses(classes, parts, toConditions(configuration, options), problems)
   const missingPackages = await checkPackages(configuration, parts, options, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
 
@@ -229,14 +229,28 @@ async function planContainer(
   }
 }
 
+function toConditions(
+  { environment, authOptions, clock }: Configuration,
+  { publicUrl }: BootstrapOptions,
+): StartConditions {
+  const { keys } = authOptions
+  const configuredUrl = publicUrl ?? environment.variables.PUBLIC_URL
+  return {
+    production: environment.production && !clock.isMoved,
+    canSign: keys.from === 'folder' || (keys.from === 'given' && keys.private !== undefined),
+    publicUrl: configuredUrl === '' ? undefined : configuredUrl,
+  }
+}
+
 /** Checks the classes, also by the checks of modules. */
 function checkClasses(
   classes: readonly Class[],
   { checks }: ModuleParts,
+  conditions: StartConditions,
   problems: Problems,
 ): void {
   problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
-  for (const check of checks) problems.addAll(check(classes))
+  for (const check of checks) problems.addAll(check(classes, conditions))
 }
 
 /** @returns missing packages, which are problems in production and warnings elsewhere */

@@ -6,7 +6,6 @@ import {
   ApplicationState,
   Clock,
   createModule,
-  DeclarationError,
   Module,
   declareOptions,
   option,
@@ -123,34 +122,13 @@ export class MailJobs implements Lifecycle {
   readonly #state: ApplicationState
   readonly #options: MailOptions
   readonly #catches: boolean
-  readonly #isProduction: boolean
   #transport: Promise<MailTransport> | undefined
 
   constructor(state: ApplicationState, clock: Clock, options: MailOptions) {
     this.#state = state
     this.#options = options
     // In tests no mail is sent, whatever NODE_ENV says.
-    this.#isProduction = state.production && !clock.isMoved
-    this.#catches = options.catch ?? !this.#isProduction
-  }
-
-  onStart(): void {
-    if (this.#options.catch === true && this.#isProduction)
-      throw new DeclarationError([
-        {
-          code: 'INVALID_OPTION',
-          message: 'mail: catch: true prevents all mail, also in production.',
-          remedy: 'Remove catch: outside production, mail is caught anyway.',
-        },
-      ])
-    if (this.#catches || this.#options.transport !== undefined) return
-    throw new DeclarationError([
-      {
-        code: 'INVALID_OPTION',
-        message: 'mail: transport is required in production.',
-        remedy: "Write mail({ transport: 'smtp://user:password@host:587', from }).",
-      },
-    ])
+    this.#catches = options.catch ?? (!state.production || clock.isMoved)
   }
 
   @Job({
@@ -215,20 +193,31 @@ export class MailJobs implements Lifecycle {
 @Module({ providers: [MailJobs] })
 class MailModule {}
 
+const withoutJobs = {
+  code: 'MAIL_WITHOUT_JOBS',
+  message: 'mail: it needs filigree/jobs, which no module imports.',
+  remedy: "Write imports: [jobs({ work: true }), mail(…)], jobs from 'filigree/jobs'.",
+}
+
+function findTransportProblems({ catch: catches, transport }: MailOptions, production: boolean) {
+  const code = 'INVALID_OPTION'
+  if (catches === true && production) {
+    const message = 'mail: catch: true prevents all mail, also in production.'
+    return [{ code, message, remedy: 'Remove catch: outside production, mail is caught anyway.' }]
+  }
+  if (transport !== undefined || (catches ?? !production)) return []
+  const remedy = "Write mail({ transport: 'smtp://user:password@host:587', from })."
+  return [{ code, message: 'mail: transport is required in production.', remedy }]
+}
+
 /** Sends mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
 export const mail = createModule(function mail(options: MailOptions = {}) {
   return {
     problems: mailOptions.findProblems(options, 'mail'),
-    check: (providers: readonly unknown[]) =>
-      providers.includes(Jobs)
-        ? []
-        : [
-            {
-              code: 'MAIL_WITHOUT_JOBS',
-              message: 'mail: it needs filigree/jobs, which no module imports.',
-              remedy: "Write imports: [jobs({ work: true }), mail(…)], jobs from 'filigree/jobs'.",
-            },
-          ],
+    check: (providers: readonly unknown[], { production }: { readonly production: boolean }) => [
+      ...(providers.includes(Jobs) ? [] : [withoutJobs]),
+      ...findTransportProblems(options, production),
+    ],
     imports: [MailModule],
     packages: typeof options.transport === 'string' ? [nodemailer] : [],
     providers: [

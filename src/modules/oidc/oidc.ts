@@ -8,6 +8,7 @@
  */
 import {
   ApplicationState,
+  type Problem,
   Auth,
   Clock,
   createModule,
@@ -39,9 +40,18 @@ export const oidc = createModule(function oidc(options: OidcOptions): ModuleOpti
     }
   }
   return {
-    check: () => findMethodProblems('signIn', settings.signIn, where, 'fromGoogle'),
+    check: (_classes, { canSign }) => [
+      ...findMethodProblems('signIn', settings.signIn, where, 'fromGoogle'),
+      ...(canSign ? [] : [withoutKeyOf(where)]),
+    ],
     packages: [openidClient],
     providers: [OidcProvider, SignInTransactions],
     controllers: [signInController(settings, OidcProvider), SignOutController],
   }
+})
+
+const withoutKeyOf = (where: string): Problem => ({
+  code: 'AUTH_KEYS',
+  message: `${where}: there is no private key, so the application cannot issue tokens.`,
+  remedy: 'Set APP_PRIVATE_KEY. With auth.jwks or auth: { keys: false }, no tokens can be issued.',
 })

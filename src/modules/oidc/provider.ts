@@ -5,7 +5,6 @@
  */
 import type * as Library from 'openid-client'
 import {
-  DeclarationError,
   HttpError,
   missingPackage,
   type MissingPackage,
@@ -62,11 +61,6 @@ export class Provider implements Lifecycle {
   /** Does not send a request to the provider, because it may be unavailable. */
   async onStart(): Promise<void> {
     await load()
-    if (this.#services.auth.canSign) return
-    const message = `oidc ${this.name}: there is no private key, so the application cannot issue tokens.`
-    const fix =
-      'Set APP_PRIVATE_KEY. With auth.jwks or auth: { keys: false }, no tokens can be issued.'
-    throw new DeclarationError([{ code: 'AUTH_KEYS', message, remedy: fix }])
   }
 
   [resetState](): void {

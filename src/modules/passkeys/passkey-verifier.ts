@@ -6,8 +6,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Library from '@simplewebauthn/server'
 import {
-  DeclarationError,
   missingPackage,
+  type Problem,
   PublicUrl,
   type Lifecycle,
   type MissingPackage,
@@ -41,6 +41,21 @@ export interface NewPasskeyData extends PasskeyData {
 
 const supportedTransports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
 
+/** @param publicUrl of the settings. Without it, the host is `localhost` */
+export function findHostProblems(publicUrl: string | undefined): readonly Problem[] {
+  // A malformed address is reported elsewhere.
+  if (publicUrl === undefined || !URL.canParse(publicUrl)) return []
+  const { hostname } = new URL(publicUrl)
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return []
+  return [
+    {
+      code: 'INVALID_OPTION',
+      message: `passkeys: the public address has the host ${hostname}, but passkeys require a host name.`,
+      remedy: "Set publicUrl, or PUBLIC_URL, to one with a name: 'https://desk.example'.",
+    },
+  ]
+}
+
 export class PasskeyVerifier implements Lifecycle {
   static readonly inject = [PublicUrl]
   readonly #publicUrl: PublicUrl
@@ -51,18 +66,9 @@ export class PasskeyVerifier implements Lifecycle {
     this.#publicUrl = publicUrl
   }
 
-  /** @throws {DeclarationError} if the package is missing, or the host of the public URL is an IP address */
+  /** @throws {DeclarationError} if the package is missing */
   async onStart(): Promise<void> {
     this.#loadedLibrary = await loadLibrary()
-    const { hostname } = new URL(this.#publicUrl.href)
-    if (isIP(hostname.replace(/^\[|\]$/g, '')) === 0) return
-    throw new DeclarationError([
-      {
-        code: 'INVALID_OPTION',
-        message: `passkeys: the public address has the host ${hostname}, but passkeys require a host name.`,
-        remedy: "Set publicUrl, or PUBLIC_URL, to one with a name: 'https://desk.example'.",
-      },
-    ])
   }
 
   get rpId(): string {

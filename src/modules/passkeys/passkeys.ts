@@ -7,7 +7,7 @@
  * (`passkey-verifier.ts`). Users without passkeys get fake ones. The public URL determines origin and relying party.
  */
 import { createModule, type ModuleOptions } from '../../index.js'
-import { PasskeyVerifier, webauthnServer } from './passkey-verifier.js'
+import { findHostProblems, PasskeyVerifier, webauthnServer } from './passkey-verifier.js'
 import { Challenges, challengeTokens, Decoys } from './challenges.js'
 import { findSignInProblems, passkeysOptions, type PasskeysOptions } from './options.js'
 import { passkeysController } from './routes.js'
@@ -23,7 +23,10 @@ export const passkeys = createModule(function passkeys(options: PasskeysOptions)
   if (problems.length > 0) return { problems }
   const settings = passkeysOptions.read(options)
   return {
-    check: () => findSignInProblems(settings),
+    check: (_classes, { publicUrl }) => [
+      ...findSignInProblems(settings),
+      ...findHostProblems(publicUrl),
+    ],
     packages: [webauthnServer],
     records: [settings.credentials],
     providers: [challengeTokens, Challenges, Decoys, PasskeyVerifier],

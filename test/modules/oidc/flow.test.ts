@@ -478,7 +478,10 @@ describe('configuration problems', () => {
 
   it('production requires a public address, and tokens a key', async () => {
     const production = { env: { NODE_ENV: 'production' }, auth: { keys: false } as const }
-    expect(await problemsOf(production)).toMatchObject([{ code: 'PUBLIC_URL_MISSING' }])
+    expect(await problemsOf(production)).toMatchObject([
+      { code: 'PUBLIC_URL_MISSING' },
+      { code: 'AUTH_KEYS' },
+    ])
     expect(await problemsOf({ auth: { keys: false } })).toMatchObject([{ code: 'AUTH_KEYS' }])
   })
 
