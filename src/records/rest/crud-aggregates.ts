@@ -18,7 +18,6 @@ import type { ClientRecords } from '../clients/client-records.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
 import {
-  largestLimit,
   type QueryOrder,
   readCount,
   readNames,
@@ -27,6 +26,7 @@ import {
   readWhere,
 } from './crud-query.js'
 import { findAggregateValues, readFlag, readOperandText } from './operand-values.js'
+import { isInput, largestLimit } from './operation-inputs.js'
 
 interface AggregateQuery {
   readonly where: Record<string, unknown>
@@ -38,16 +38,13 @@ interface AggregateQuery {
   readonly limit: number
 }
 
-const listNames: readonly string[] = ['groupBy', ...aggregateFunctions]
-const otherNames: ReadonlySet<string> = new Set([...listNames, 'count', 'orderBy', 'limit'])
-
 /** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readAggregateQuery(table: Table, query: TextValues): AggregateQuery {
   const groups = readNames('groupBy', query.groupBy) ?? []
   const isTimed = groups.some((group) => group.includes(':'))
   // Without groups of time, `zone` is a field's name or unknown.
   const isOther = (name: string): boolean =>
-    otherNames.has(name) || name.startsWith('having.') || (isTimed && name === 'zone')
+    name === 'zone' ? isTimed : isInput(table, 'aggregate', name) || name.startsWith('having.')
   return {
     where: readWhere(table, query, isOther),
     groupBy: groups.map((group) => readGroup(group, isTimed ? query.zone : undefined)),

@@ -7,16 +7,13 @@ import type { DeclaredParameter, DeclaredRequest } from '../../openapi/requests.
 import type { VisibleMembers } from '../../openapi/visible-members.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
-import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
+import { hasAggregate, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/query-errors.js'
-import { countableRelations, type RelationCount } from '../filters/list-options.js'
-import { isOrdered, operatorOf, operatorsFor } from '../../sql/operators.js'
+import { operatorOf, operatorsFor } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
-import { timeUnits } from '../../engines/contract/dialect.js'
-import type { Relation, Table } from '../model/table.js'
-import { rulesOfRelation } from '../policy/client-view.js'
+import type { Table } from '../model/table.js'
 import { policyOf, type WriteAccess } from '../rights/record-policy.js'
-import { defaultLimit, largestLimit } from './crud-query.js'
+import { documentInputs, visiblePartOf, type VisibleTable } from './operation-inputs.js'
 import {
   aggregateValues,
   ColumnValues,
@@ -162,28 +159,6 @@ function aggregateClass({ type }: Table): Class {
   return Aggregates
 }
 
-/** A record as one caller may see it. */
-interface VisibleTable {
-  readonly table: Table
-  readonly columns: readonly Column[]
-  readonly relations: readonly Relation[]
-  readonly counts: readonly RelationCount[]
-  /** Undefined without a search, and if a searched column is not visible. */
-  readonly search: TableSearch | undefined
-}
-
-function visiblePartOf(table: Table, visible: VisibleMembers): VisibleTable {
-  const shows = (name: string): boolean => visible.shows(table.type, name)
-  const { search } = table
-  return {
-    table,
-    columns: table.columns.filter(({ field, property }) => !field.hidden && shows(property)),
-    relations: [...table.relations.values()].filter((one) => !isHidden(one) && shows(one.name)),
-    counts: countableRelations(table, true).filter(({ relation }) => shows(relation.name)),
-    search: search?.columns.every(({ property }) => shows(property)) === true ? search : undefined,
-  }
-}
-
 /** Documents the query of an operation. Operations that read no query have neither text nor parameters. */
 export function documentRequest(
   table: Table,
@@ -196,16 +171,19 @@ export function documentRequest(
     case 'list':
       return {
         description: `Rows of ${name}. ${relationText(part)}`.trim(),
-        parameters: withFilters(part, listParameters(part)),
+        parameters: withFilters(part, documentInputs(part, 'list')),
       }
     case 'aggregate':
       return {
         description:
           `Counts, sums, averages, minima and maxima of ${name}. ${relationText(part)}`.trim(),
-        parameters: withFilters(part, aggregateParameters(part)),
+        parameters: withFilters(part, [
+          ...documentInputs(part, 'aggregate'),
+          ...havingParameters(part.columns),
+        ]),
       }
     case 'find':
-      return { parameters: [...shapeParameters(part), ...shardParameters(part)] }
+      return { parameters: [...documentInputs(part, 'find'), ...shardParameters(part)] }
     default:
       return { parameters: shardParameters(part) }
   }
@@ -247,92 +225,6 @@ const listHeaders = {
 
 const text = { type: 'string' }
 
-function listParameters(part: VisibleTable): DeclaredParameter[] {
-  const { table } = part
-  const parameters: DeclaredParameter[] = [
-    limitParameter(defaultLimit),
-    {
-      name: 'offset',
-      description: 'The number of rows to skip.',
-      schema: { type: 'integer', minimum: 0, default: 0 },
-    },
-    orderParameter(orderText(part)),
-    { name: 'after', description: 'The cursor of a row. The page starts after it.', schema: text },
-    {
-      name: 'count',
-      description: 'The way of counting rows. Default: exact up to a limit, an estimate beyond it.',
-      schema: { type: 'string', enum: ['exact', 'estimate', 'none'] },
-    },
-    {
-      name: 'distinct',
-      description: 'Returns only the first of the rows that are equal in these fields.',
-      schema: text,
-      isList: true,
-    },
-  ]
-  // A field with the name of a parameter takes precedence as a filter.
-  return [...parameters.filter(({ name }) => !shadows(table, name)), ...shapeParameters(part)]
-}
-
-function shapeParameters({ table, counts }: VisibleTable): DeclaredParameter[] {
-  const parameters: DeclaredParameter[] = [
-    {
-      name: 'with',
-      description: 'Related records to include, by dotted path.',
-      schema: text,
-      isList: true,
-    },
-    {
-      name: 'fields',
-      description:
-        'The fields in the response. All other fields are left out, even required ones. `relation.field` adds a related record with that field.',
-      schema: text,
-      isList: true,
-    },
-  ]
-  if (counts.length > 0) parameters.push(countsParameter(counts))
-  return parameters.filter(({ name }) => !shadows(table, name))
-}
-
-function countsParameter(counts: readonly RelationCount[]): DeclaredParameter {
-  const names = counts.map(({ name }) => `\`${name}\``).join(', ')
-  return {
-    name: 'counts',
-    description: `Relations whose rows are counted: each row gets their number, as ${names}. Rows that the caller may not see are not counted.`,
-    schema: { type: 'string', enum: counts.map(({ relation }) => relation.name) },
-    isList: true,
-  }
-}
-
-function shadows({ byProperty }: Table, name: string): boolean {
-  return byProperty.has(name) && name !== 'limit' && name !== 'offset' && name !== 'orderBy'
-}
-
-function aggregateParameters({ table, columns }: VisibleTable): DeclaredParameter[] {
-  const isTimed = columns.some(hasTime)
-  const lists = ['groupBy', ...aggregateFunctions].map((name) => ({
-    name,
-    description:
-      name === 'groupBy'
-        ? `One row for each combination of values of these fields.${isTimed ? timed : ''}`
-        : `Fields to compute the ${name} of.`,
-    schema: text,
-    isList: true,
-  }))
-  return [
-    ...lists,
-    ...(isTimed && !table.byProperty.has('zone') ? [zoneParameter] : []),
-    {
-      name: 'count',
-      description: 'Whether rows are counted.',
-      schema: { type: 'string', enum: ['true', 'false'] },
-    },
-    orderParameter('Aggregates or groups to sort by, `-` for descending: `-sumPrice`.'),
-    limitParameter(largestLimit),
-    ...havingParameters(columns),
-  ]
-}
-
 /** The parameters of `having` by exact name: `having.count.gte`, `having.sumPrice.between` … */
 function havingParameters(columns: readonly Column[]): DeclaredParameter[] {
   const measures: [string, Column | undefined, OperandValues][] = [
@@ -355,44 +247,10 @@ function havingParameters(columns: readonly Column[]): DeclaredParameter[] {
   )
 }
 
-const timed = ` To group a timestamp or date by its local time, add a unit to its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
-
-const zoneParameter: DeclaredParameter = {
-  name: 'zone',
-  description: 'The time zone for grouping by time, `Europe/Berlin`. Default UTC.',
-  schema: text,
-}
-
 function searchParameter({ columns }: TableSearch): DeclaredParameter {
   const names = columns.map(({ property }) => property).join(', ')
   const description = `Words that must all occur in ${names}. Without \`orderBy\`, the best matches come first.`
   return { name: 'search', description, schema: text }
-}
-
-function limitParameter(standard: number): DeclaredParameter {
-  const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
-  return { name: 'limit', description: 'The maximum number of rows.', schema }
-}
-
-function orderText({ relations }: VisibleTable): string {
-  const text = 'Fields to sort by, `-` for descending: `-price,name`.'
-  const belongsTo = relations.filter(
-    (one) => one.kind === 'belongsTo' && rulesOfRelation(one).length === 0,
-  )
-  const named = belongsTo.flatMap(({ name, target }) => {
-    const { columns: secured } = policyOf(target)
-    const field = target.columns.find(
-      (column) =>
-        isOrdered(column) && !column.isKey && !column.field.hidden && !secured.has(column),
-    )
-    return field === undefined ? [] : [`\`${name}.${field.property}\``]
-  })
-  if (named.length === 0) return text
-  return `${text} Fields of a row that it belongs to are allowed too, by dotted path: ${named.join(', ')}.`
-}
-
-function orderParameter(description: string): DeclaredParameter {
-  return { name: 'orderBy', description, schema: text, isList: true }
 }
 
 /** The filter parameters of a field: `price`, `price.gte` … */

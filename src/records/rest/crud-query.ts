@@ -19,6 +19,7 @@ import { operatorOf, readOperator } from '../../sql/operators.js'
 import { ColumnValues, jsonValues, readOperandText, readSingle } from './operand-values.js'
 import { searchOf } from '../filters/search.js'
 import type { Column } from '../../engines/contract/table.js'
+import { defaultLimit, isInput, largestLimit } from './operation-inputs.js'
 import type { Table, Relation } from '../model/table.js'
 import type { HttpError } from '../../errors/http-error.js'
 import { readRelationTree, type RelationTree } from '../policy/client-view.js'
@@ -43,28 +44,26 @@ export interface CrudQuery {
   readonly distinct: readonly string[] | undefined
 }
 
-/** The default number of rows of a list. */
-export const defaultLimit = 10
-export const largestLimit = 1000
-
 /** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   return {
-    where: readWhere(table, query, (name) => pageNames.has(name) && !isShadowed(table, name)),
+    where: readWhere(table, query, (name) => isInput(table, 'list', name)),
     orderBy: readOrderBy(query.orderBy),
     limit: readCount('limit', query.limit, defaultLimit, largestLimit),
     offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
-    after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
-    count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
+    after: isInput(table, 'list', 'after') ? readOnce('after', query.after) : undefined,
+    count: isInput(table, 'list', 'count') ? readCounting(query.count) : undefined,
     shape: readRowShape(table, query),
     counts: readCrudCounts(table, query),
-    distinct: isShadowed(table, 'distinct') ? undefined : readNames('distinct', query.distinct),
+    distinct: isInput(table, 'list', 'distinct')
+      ? readNames('distinct', query.distinct)
+      : undefined,
   }
 }
 
 /** `counts=reviews,tags` */
 export function readCrudCounts(table: Table, query: TextValues): readonly RelationCount[] {
-  const names = isShadowed(table, 'counts') ? undefined : readNames('counts', query.counts)
+  const names = isInput(table, 'find', 'counts') ? readNames('counts', query.counts) : undefined
   return names === undefined ? [] : readCounts(table, names, true)
 }
 
@@ -81,15 +80,6 @@ export function readWhere(
     if (condition !== undefined) conditions.push(condition)
   }
   return andParameters(conditions)
-}
-
-const mayBeFields = new Set(['after', 'count', 'counts', 'with', 'fields', 'distinct'])
-
-const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy', ...mayBeFields])
-
-/** True if a field has the name of a parameter, so that the parameter filters by the field. */
-function isShadowed(table: Table, name: string): boolean {
-  return mayBeFields.has(name) && table.byProperty.has(name)
 }
 
 export function readOnce(name: string, text: string | string[] | undefined): string | undefined {
@@ -217,8 +207,8 @@ interface RowShape extends SelectedFields {
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readRowShape(table: Table, query: TextValues): RowShape | undefined {
-  const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
-  const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
+  const paths = (isInput(table, 'find', 'with') && readNames('with', query.with)) || []
+  const fields = (isInput(table, 'find', 'fields') && readNames('fields', query.fields)) || []
   if (paths.length === 0 && fields.length === 0) return undefined
   const selection = readFields(table, fields.length === 0 ? undefined : fields)
   const named = fields.filter((name) => name.includes('.')).map(relationOf)
