@@ -51,14 +51,14 @@ class AutomaticDocuments {
   }
 }
 
-const sourceOptions = declareOptions({
+export const documentSource = declareOptions({
   /** The documents by id, or a path to a JSON file with them. */
-  from: option.any<string | Readonly<Record<string, string>>>().required({}),
+  from: option.any<string | Readonly<Record<string, string>>>().default({}),
   /** No other document runs. Default false. */
   only: option.flag().default(false),
 })
 
-interface DocumentSource extends Readonly<OptionsOf<typeof sourceOptions>> {}
+interface DocumentSource extends Readonly<OptionsOf<typeof documentSource>> {}
 
 /** Documents by id, as an object or a path to a JSON file. With `only: true` no other document runs. */
 export type DocumentsOption = string | Readonly<Record<string, string>> | DocumentSource
@@ -79,8 +79,7 @@ export function readDocuments(
 ): PersistedDocuments {
   if (option === undefined) return readDocuments({}, problems)
   const source = isSource(option) ? option : { from: option }
-  problems.addAll(sourceOptions.findProblems(source, 'GraphQL documents'))
-  const { from, only } = sourceOptions.read(source)
+  const { from, only } = documentSource.read(source)
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
@@ -97,14 +96,14 @@ export function readDocuments(
 }
 
 function isSource(option: DocumentsOption): option is DocumentSource {
-  return typeof option === 'object' && isSourceLike(option)
+  return typeof option === 'object' && isDocumentSource(option)
 }
 
 /**
  * Distinguishes `{ from, only }` from documents by id, one of which may have the id `from`: a source has a boolean
  * option, or an object as `from`, or nothing except `from`.
  */
-function isSourceLike(option: object): boolean {
+export function isDocumentSource(option: object): boolean {
   const { from, ...otherOptions } = option as Readonly<Record<string, unknown>>
   const values = Object.values(otherOptions).filter((value) => value !== undefined)
   return (

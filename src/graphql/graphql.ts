@@ -23,7 +23,12 @@ import { requestOf, createReplicaPolicy } from './operation-caller.js'
 import { readOperationRequest } from './operation-request.js'
 import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { buildSchema } from './build-schema.js'
-import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
+import {
+  documentSource,
+  isDocumentSource,
+  readDocuments,
+  type PersistedDocuments,
+} from './documents.js'
 import { isProduction, type EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { graphqlLibrary } from './library.js'
@@ -44,7 +49,9 @@ export const commonGraphqlOptions = declareOptions({
   /** Serve the IDE for GET requests of browsers. Default true. */
   ide: option.flag(),
   /** Persisted documents: `'./persisted.json'`, an object by id, or `{ from, only: true }` to reject all others. */
-  documents: option.any<DocumentsOption>(),
+  documents: option
+    .any<string | Readonly<Record<string, string>>>()
+    .or(documentSource, isDocumentSource),
   /** Hide the messages of unexpected errors of resolvers. Default: true in production. */
   maskErrors: option.flag(),
   /** Seconds for which caches may reuse responses to anonymous GET queries. Default 0: caches revalidate by ETag. */

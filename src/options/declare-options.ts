@@ -12,6 +12,8 @@ interface OptionCheck {
   readonly remedy: string | ((value: unknown) => string)
   readonly isShown?: boolean
   readonly isUnlisted?: boolean
+  /** Whether a value has the nested options. Default: whether it is an object. */
+  readonly isNested?: ((value: object) => boolean) | undefined
 }
 
 /**
@@ -79,11 +81,16 @@ export class Option<
     return this.#check.isUnlisted !== true
   }
 
-  /** Also accepts an object with these options: `option.flag().or(cookieOptions)`. */
+  /**
+   * Also accepts an object with these options: `option.flag().or(cookieOptions)`.
+   *
+   * @param isNested whether an object has these options. Default: every object
+   */
   or<Declared extends DeclaredOptions>(
     nested: Declared,
+    isNested?: (value: object) => boolean,
   ): Option<Input | OptionsOf<Declared>, Value | ValuesOf<Declared>> {
-    return new Option(this.#check, nested)
+    return new Option({ ...this.#check, isNested }, nested)
   }
 
   /** @returns the value for the program, with the default or example in place of an invalid value */
@@ -95,8 +102,13 @@ export class Option<
   /** @returns undefined for an invalid value */
   #parse(value: unknown): unknown {
     if (value === undefined) return undefined
-    const isNested = this.#nested !== undefined && isObject(value)
-    return isNested ? this.#nested.read(value) : this.#check.parse(value)
+    const nested = this.#nestedOptions(value)
+    return nested === undefined ? this.#check.parse(value) : nested.read(value)
+  }
+
+  #nestedOptions(value: unknown): DeclaredOptions | undefined {
+    const { isNested } = this.#check
+    return isObject(value) && isNested?.(value) !== false ? this.#nested : undefined
   }
 
   /** @returns false if `findProblems` may find one */
@@ -108,8 +120,8 @@ export class Option<
   /** @param where what the options belong to; without it, messages are not sentences */
   findProblems(name: string, value: unknown, where?: string): Problem[] {
     if (value === undefined && !this.isRequired) return []
-    if (this.#nested !== undefined && isObject(value))
-      return this.#nested.findProblems(value, placeOf(name, where))
+    const nested = this.#nestedOptions(value)
+    if (nested !== undefined) return nested.findProblems(value, placeOf(name, where))
     const { remedy, isShown } = this.#check
     if (this.#parse(value) !== undefined) return []
     const problem = isShown === true ? `is ${toText(value)}` : `cannot be ${toHarmlessText(value)}`

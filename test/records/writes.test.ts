@@ -285,9 +285,9 @@ describe('writes in descriptions', () => {
 
   it.each([
     [{ writes: { creat: 'desk' } }, 'Did you mean "create"? Options: create, update, delete.'],
-    [{ writes: { create: true } }, 'writes.create is not false, a role or a list of roles.'],
-    [{ writes: [] }, 'writes is not false, a role'],
-    [{ writes: { delete: '' } }, 'writes.delete is not false, a role or a list of roles.'],
+    [{ writes: { create: true } }, 'Odd, writes: create cannot be true.'],
+    [{ writes: [] }, 'writes cannot be used.'],
+    [{ writes: { delete: '' } }, 'Odd, writes: delete cannot be used.'],
     [{ mutations: false }, 'unknown option "mutations"'],
   ])('%j stops the start', async (options, message) => {
     @Row(options as never)
