@@ -8,7 +8,7 @@ import type { Gate } from '../auth/gate.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
-import { malformedReply } from '../graphql/endpoint.js'
+import { errorReply } from '../graphql/endpoint.js'
 import { GraphQL } from '../graphql/graphql.js'
 import {
   graphqlEndpoints,
@@ -312,6 +312,6 @@ function toIntercept(line: PipelineEntry): Intercept {
 
 /** @returns the error in the form that GraphQL clients expect */
 function toErrorReply(error: unknown): unknown {
-  if (error instanceof HttpError) return malformedReply(error)
+  if (error instanceof HttpError) return errorReply(error)
   throw error
 }

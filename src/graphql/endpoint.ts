@@ -30,28 +30,28 @@ import { readLive, LiveQueryRefused, openLive, type LiveOperation } from './live
 import { type Operation, RefusedDocument } from './operations.js'
 import { fieldsOf, isDebugged } from '../core/log.js'
 
-/** The state of one request. graphql-http passes it on as its context. */
+/** One request with its reply. graphql-http passes it on as its context. */
 interface EndpointCall {
   readonly request: ServerRequest
   readonly media: AcceptedMedia
   readonly body: unknown
-  /** The reply. It replaces the reply of graphql-http. */
+  /** The reply, once there is one. It replaces the reply of graphql-http. */
   reply: Reply | undefined
   /** Whether the operation requires a token. */
-  secured: boolean
-  /** Set if the request has an invalid token. */
-  readonly refusal: HttpError | undefined
+  requiresToken: boolean
+  /** The error of an invalid token. An operation that requires no token runs despite it. */
+  readonly tokenError: HttpError | undefined
 }
 
 /**
  * Handles one request whose body was read. Synchronous if the operation is.
  *
- * @param refusal the error of an invalid token; then operations that require a token do not run
+ * @param tokenError the error of an invalid token. Operations that require a token are then not run
  */
 export type RunRequest = (
   request: ServerRequest,
   body: unknown,
-  refusal: HttpError | undefined,
+  tokenError: HttpError | undefined,
 ) => MaybePromise<Reply>
 
 /** Adds a fresh token to the response of an operation that requires a token. */
@@ -66,58 +66,54 @@ export function createEndpoint(
   rotate: Rotate,
 ): RunRequest {
   let handler: RequestHandler | undefined
-  return (request, body, refusal) => {
+  return (request, body, tokenError) => {
     const media = acceptedMedia(request.incoming.headers.accept)
-    const exchange: EndpointCall = {
+    const call: EndpointCall = {
       request,
       media,
       body,
       reply: undefined,
-      secured: false,
-      refusal,
+      requiresToken: false,
+      tokenError,
     }
     // Nothing needs to be negotiated, and graphql-http would only add promises.
     if (request.method === 'POST' && media.result !== undefined) {
-      const response = runPost(graphql, access, exchange)
-      // `secured` is set synchronously, before the operation runs.
-      return exchange.secured ? after(response, (reply) => rotate(request, reply)) : response
+      const response = runPost(graphql, access, call)
+      // `requiresToken` is set synchronously, before the operation runs.
+      return call.requiresToken ? after(response, (reply) => rotate(request, reply)) : response
     }
     handler ??= createRequestHandler(graphql, access)
-    return negotiate(handler, exchange).then((reply) =>
-      exchange.secured ? rotate(request, reply) : reply,
+    return negotiate(handler, call).then((reply) =>
+      call.requiresToken ? rotate(request, reply) : reply,
     )
   }
 }
 
-function runPost(
-  graphql: GraphQL,
-  access: DefaultAccess,
-  exchange: EndpointCall,
-): MaybePromise<Reply> {
+function runPost(graphql: GraphQL, access: DefaultAccess, call: EndpointCall): MaybePromise<Reply> {
   let requested: OperationRequest
   try {
-    requested = readOperationRequest(exchange.body, graphql.documents())
+    requested = readOperationRequest(call.body, graphql.documents())
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
-    return replyToMalformed(graphql, exchange, error)
+    return replyToInvalidRequest(graphql, call, error)
   }
-  return runOperation(graphql, access, exchange, requested)
+  return runOperation(graphql, access, call, requested)
 }
 
 /** Runs a request through graphql-http: GET requests, and clients that do not accept JSON. */
-async function negotiate(handler: RequestHandler, exchange: EndpointCall): Promise<Reply> {
-  const { request, media } = exchange
+async function negotiate(handler: RequestHandler, call: EndpointCall): Promise<Reply> {
+  const { request, media } = call
   const [, { status, headers }] = await handler({
     method: request.method === 'HEAD' ? 'GET' : request.method,
     url: request.url,
     headers: { accept: acceptFor(media) },
     body: null,
     raw: request,
-    context: exchange,
+    context: call,
   })
-  if (exchange.reply !== undefined) return exchange.reply
+  if (call.reply !== undefined) return call.reply
   // graphql-http answers some requests with only a status. An error of the framework has a text too.
-  throw new HttpError(status, undefined, { headers: withoutType(headers ?? {}) })
+  throw new HttpError(status, undefined, { headers: withoutContentType(headers ?? {}) })
 }
 
 /** The `Accept` for graphql-http: the negotiated type alone. It does not know event streams, so they count as JSON. */
@@ -126,7 +122,7 @@ function acceptFor({ result, stream }: AcceptedMedia): string {
   return result === 'json' || stream ? 'application/json' : 'none/none'
 }
 
-/** Makes graphql-http return early, because `exchange.reply` is set. */
+/** Makes graphql-http return early, because `call.reply` is set. */
 const replied: HandlerResponse = [null, { status: 200, statusText: '' }]
 
 function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestHandler {
@@ -134,37 +130,37 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
     'graphql-http',
   ) as typeof import('graphql-http')
   return createHandler<ServerRequest, EndpointCall>({
-    parseRequestParams: ({ context: exchange }) => {
+    parseRequestParams: ({ context: call }) => {
       try {
-        return toRequestParams(readOperationRequest(exchange.body, graphql.documents()))
+        return toRequestParams(readOperationRequest(call.body, graphql.documents()))
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
-        exchange.reply = replyToMalformed(graphql, exchange, error)
+        call.reply = replyToInvalidRequest(graphql, call, error)
         return replied
       }
     },
-    onSubscribe: async ({ context: exchange }, params) => {
+    onSubscribe: async ({ context: call }, params) => {
       const requested: OperationRequest = {
         query: params.query,
         variables: params.variables ?? {},
         operationName: params.operationName ?? undefined,
       }
-      exchange.reply = await runOperation(graphql, access, exchange, requested)
+      call.reply = await runOperation(graphql, access, call, requested)
       return replied
     },
   })
 }
 
 /** An unknown hash is an ordinary GraphQL result, after which the client sends the document. */
-function replyToMalformed(graphql: GraphQL, exchange: EndpointCall, error: HttpError): Reply {
+function replyToInvalidRequest(graphql: GraphQL, call: EndpointCall, error: HttpError): Reply {
   const { code, message } = error
-  if (code !== graphqlCodes.unknownHash) return malformedReply(error)
+  if (code !== graphqlCodes.unknownHash) return errorReply(error)
   const { GraphQLError } = graphqlLibrary()
-  return write(graphql, exchange, notRun([new GraphQLError(message, { extensions: { code } })]))
+  return resultReply(graphql, call, notRun([new GraphQLError(message, { extensions: { code } })]))
 }
 
-/** The reply to a request that is not a GraphQL request. Always JSON, whatever the client accepts. */
-export function malformedReply({ status, message, code, headers = {} }: HttpError): Reply {
+/** The reply to a request that is rejected before its operation runs. Always JSON, whatever the client accepts. */
+export function errorReply({ status, message, code, headers = {} }: HttpError): Reply {
   const text = JSON.stringify({
     error: message,
     data: null,
@@ -178,47 +174,47 @@ export function malformedReply({ status, message, code, headers = {} }: HttpErro
 function runOperation(
   graphql: GraphQL,
   access: DefaultAccess,
-  exchange: EndpointCall,
+  call: EndpointCall,
   { query, variables, operationName }: OperationRequest,
 ): MaybePromise<Reply> {
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)
   if (operation instanceof RefusedDocument)
-    return write(graphql, exchange, notRun(operation.errors))
+    return resultReply(graphql, call, notRun(operation.errors))
   const { kind } = operation
-  const { request } = exchange
+  const { request } = call
   const isGet = request.method !== 'POST'
-  if (isGet && kind === 'mutation') return mutationByGet(graphql, exchange)
-  exchange.secured = executor.guardedRoots(operation, access).length > 0
-  if (exchange.refusal !== undefined && !exchange.secured) return malformedReply(exchange.refusal)
+  if (isGet && kind === 'mutation') return replyToMutationByGet(graphql, call)
+  call.requiresToken = executor.guardedRoots(operation, access).length > 0
+  if (call.tokenError !== undefined && !call.requiresToken) return errorReply(call.tokenError)
   const context = { request, user: request.user }
-  const live = exchange.media.stream ? readLive(operation, variables) : undefined
+  const live = call.media.stream ? readLive(operation, variables) : undefined
   if (live !== undefined) {
     const liveOperation = { operation, text: query, variables, context, access, options: live }
-    return openLiveQuery(graphql, exchange, liveOperation)
+    return openLiveQuery(graphql, call, liveOperation)
   }
   if (kind === 'subscription') {
-    if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))
+    if (!call.media.stream) return resultReply(graphql, call, notRun([missingEventStream()]))
     return executor
       .subscribe(operation, variables, context, access)
       .then((opened) =>
         Symbol.asyncIterator in opened
           ? events(toEventItems(opened, graphql.entryOptionsOf(context)))
-          : writeRun(graphql, exchange, opened, operation),
+          : replyToRun(graphql, call, opened, operation),
       )
   }
   return after(executor.run(operation, variables, context, access), (outcome) =>
-    writeRun(graphql, exchange, outcome, operation),
+    replyToRun(graphql, call, outcome, operation),
   )
 }
 
 /** An error of the first run gets the response of an ordinary query. */
 async function openLiveQuery(
   graphql: GraphQL,
-  exchange: EndpointCall,
+  call: EndpointCall,
   liveOperation: LiveOperation,
 ): Promise<Reply> {
-  const { request } = exchange
+  const { request } = call
   const lastId = request.incoming.headers['last-event-id']
   const abandon = (): void => {
     request.outgoing.destroy()
@@ -229,45 +225,40 @@ async function openLiveQuery(
     return selfEndingEvents(liveEvents(listener, resultEvents))
   } catch (error) {
     if (!(error instanceof LiveQueryRefused)) throw error
-    return writeRun(graphql, exchange, error.outcome, liveOperation.operation)
+    return replyToRun(graphql, call, error.outcome, liveOperation.operation)
   }
 }
 
-function writeRun(
+function replyToRun(
   graphql: GraphQL,
-  exchange: EndpointCall,
+  call: EndpointCall,
   outcome: Outcome,
   operation: Operation,
 ): Reply {
   const outage = outcome.errors && findOutage(outcome, operation)
-  if (outage !== undefined) return outageReply(graphql, exchange, outcome, outage)
-  return write(
-    graphql,
-    exchange,
-    outcome,
-    exchange.request.method === 'POST' ? undefined : operation,
-  )
+  if (outage !== undefined) return outageReply(graphql, call, outcome, outage)
+  return resultReply(graphql, call, outcome, call.request.method === 'POST' ? undefined : operation)
 }
 
 /** @param cacheable the query of a GET request, whose response may be cached */
-function write(
+function resultReply(
   graphql: GraphQL,
-  exchange: EndpointCall,
+  call: EndpointCall,
   outcome: Outcome,
   cacheable?: Operation,
 ): Reply {
-  const { media } = exchange
-  if (outcome.refused !== undefined) return refusal(graphql, exchange, outcome)
+  const { media } = call
+  if (outcome.refused !== undefined) return refusalReply(graphql, call, outcome)
   if (media.result === undefined) {
-    return events(toEventItems([outcome], entryOptions(graphql, exchange, outcome)))
+    return events(toEventItems([outcome], entryOptions(graphql, call, outcome)))
   }
   const isJson = media.result === 'json'
-  const text = toResultText(outcome, entryOptions(graphql, exchange, outcome), isJson)
+  const text = toResultText(outcome, entryOptions(graphql, call, outcome), isJson)
   const type = resultTypes[media.result]
   const status = isJson || hasRun(outcome) ? 200 : 400
   return cacheable === undefined
     ? textReply(text, status, type)
-    : cacheableReply(text, status, type, { exchange, outcome, maxAge: graphql.maxAge })
+    : cacheableReply(text, status, type, { call, outcome, maxAge: graphql.maxAge })
 }
 
 /** With errors, the log lines name the request. */
@@ -291,12 +282,12 @@ function textReply(text: string, status: number, type: string): Reply {
 /** 503 as in REST: the client may repeat the request later. */
 function outageReply(
   graphql: GraphQL,
-  exchange: EndpointCall,
+  call: EndpointCall,
   outcome: Outcome,
   { status, message, headers = {} }: HttpError,
 ): Reply {
-  const { media } = exchange
-  const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
+  const { media } = call
+  const result = toResultText(outcome, entryOptions(graphql, call, outcome), true)
   const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
   for (const [name, value] of Object.entries(headers)) response.headers.add(name, value)
@@ -304,15 +295,15 @@ function outageReply(
 }
 
 /** The 401 or 403 of an operation. The pipeline cannot send it, because only the body names the operation. */
-function refusal(graphql: GraphQL, exchange: EndpointCall, outcome: Outcome): Reply {
-  const { media, request } = exchange
+function refusalReply(graphql: GraphQL, call: EndpointCall, outcome: Outcome): Reply {
+  const { media, request } = call
   const isAnonymous = outcome.refused === 'unauthenticated'
   const error = isAnonymous ? 'Unauthorized' : 'Forbidden'
   const status = isAnonymous ? 401 : 403
   const fields = (outcome.errors ?? []).flatMap(({ path = [] }) => path).join(', ')
   const rule = isAnonymous ? 'a token is needed' : 'its rule does not admit the caller'
   logRefusal(graphql, request, status, `${fields}: ${rule}`)
-  const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
+  const result = toResultText(outcome, entryOptions(graphql, call, outcome), true)
   const text = `{"error":"${error}",${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
   if (isAnonymous) response.headers.add('WWW-Authenticate', 'Bearer')
@@ -330,15 +321,15 @@ function logRefusal(
   log.debug({ ...fieldsOf(request), requestId, method, path, status, reason }, 'request refused')
 }
 
-function mutationByGet(graphql: GraphQL, { request }: EndpointCall): Reply {
+function replyToMutationByGet(graphql: GraphQL, { request }: EndpointCall): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
   logRefusal(graphql, request, 405, message)
-  const response = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
+  const response = errorReply(new HttpError(405, message, { code: graphqlCodes.method }))
   response.headers.add('Allow', 'POST')
   return response
 }
 
-function noStream(): GraphQLError {
+function missingEventStream(): GraphQLError {
   const { GraphQLError } = graphqlLibrary()
   return new GraphQLError('A subscription needs Accept: text/event-stream.', {
     extensions: { code: graphqlCodes.request },
@@ -346,17 +337,17 @@ function noStream(): GraphQLError {
 }
 
 interface Cacheable {
-  readonly exchange: EndpointCall
+  readonly call: EndpointCall
   readonly outcome: Outcome
   readonly maxAge: number
 }
 
 /** A response may be shared between callers only if no token was read and nothing failed. */
 function cacheableReply(text: string, status: number, type: string, cacheable: Cacheable): Reply {
-  const { exchange, outcome, maxAge } = cacheable
-  const { request } = exchange
+  const { call, outcome, maxAge } = cacheable
+  const { request } = call
   const isPrivate =
-    exchange.secured ||
+    call.requiresToken ||
     request.incoming.headers.authorization !== undefined ||
     withoutTracking(request, () => request.auth) !== undefined
   if (isPrivate || outcome.errors !== undefined) {
@@ -365,7 +356,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
     return response
   }
   const etag = entityTag(text)
-  const isUnchanged = matchesEntityTag(exchange.request.incoming.headers['if-none-match'], etag)
+  const isUnchanged = matchesEntityTag(call.request.incoming.headers['if-none-match'], etag)
   const response: Reply = isUnchanged ? reply(null, 304) : reply(text, status)
   if (!isUnchanged) response.mediaType = type
   // The stored response depends on Accept and on its entity tag.
@@ -375,6 +366,6 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
   return response
 }
 
-function withoutType(headers: Readonly<Record<string, string>>): Record<string, string> {
+function withoutContentType(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-type'))
 }

@@ -11,7 +11,7 @@ import { type Reply, html } from '../http/reply.js'
 import { requestValue } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
-import { createEndpoint, malformedReply } from './endpoint.js'
+import { createEndpoint, errorReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { RefusedDocument } from './operations.js'
@@ -52,7 +52,7 @@ export function graphqlEndpoints(
   )
   const readBody = options.bodyReader(graphql.limits.bytes)
   const run = (request: ServerRequest, body: unknown): MaybePromise<Reply> =>
-    after(recognise(request, options.gate), (refusal) => endpoint(request, body, refusal))
+    after(recognise(request, options.gate), (tokenError) => endpoint(request, body, tokenError))
   const readPost = (request: ServerRequest): Promise<void> | undefined => {
     options.gate.refuseForeignWrite(request)
     checkContentType(request)
@@ -64,7 +64,7 @@ export function graphqlEndpoints(
   }
   const post = (request: ServerRequest): MaybePromise<Reply> => {
     const error = malformedBody.get(request)
-    return error === undefined ? run(request, request.body) : malformedReply(error)
+    return error === undefined ? run(request, request.body) : errorReply(error)
   }
   const get = (request: ServerRequest): MaybePromise<Reply> => {
     const { query } = request
@@ -73,7 +73,7 @@ export function graphqlEndpoints(
     try {
       return run(request, readQueryParts(query))
     } catch (error) {
-      if (error instanceof HttpError) return malformedReply(error)
+      if (error instanceof HttpError) return errorReply(error)
       throw error
     }
   }
