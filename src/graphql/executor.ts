@@ -25,7 +25,7 @@ import { graphqlLibrary } from './library.js'
 import type { FieldGroups } from './collect-fields.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
-import { type Operation, excessCost, Operations, RefusedDocument } from './operations.js'
+import { type Operation, findExcessCost, Operations, RefusedDocument } from './operations.js'
 import { resolveKey, type RunInput, runRoots } from './run-roots.js'
 
 /** The access rules of root fields that have no rule of their own. */
@@ -50,8 +50,8 @@ export interface ExecutorOptions {
   readonly insteadOfIntrospection?: string | undefined
   /** Tracks open subscriptions. */
   readonly streams?: OpenStreams
-  /** The `GraphQL` of `GraphqlEvent`. */
-  readonly owner?: object
+  /** The `GraphQL` instance that diagnostics events name. */
+  readonly graphql?: object
   /** Called before each operation runs. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
   /**
@@ -63,6 +63,11 @@ export interface ExecutorOptions {
 }
 
 type OperationType = Operation['node']['operation']
+
+/** Variables converted to the values of their types. */
+interface CoercedVariables {
+  readonly variables: VariableValues
+}
 
 interface GuardedRoot {
   readonly key: string
@@ -76,7 +81,7 @@ export class Executor {
   readonly #operations: Operations
   readonly #limits: GraphqlLimits
   readonly #streams: OpenStreams
-  readonly #owner: object | undefined
+  readonly #graphql: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
   readonly #runWithin: ExecutorOptions['runWithin']
   readonly #onPlanningFailure: RunInput['onPlanningFailure']
@@ -91,7 +96,7 @@ export class Executor {
       insteadOfIntrospection,
       streams = new OpenStreams(),
     } = options
-    this.#owner = options.owner
+    this.#graphql = options.graphql
     this.#onRun = options.onRun
     this.#runWithin = options.runWithin
     this.#onPlanningFailure = options.onPlanningFailure ?? (() => false)
@@ -128,7 +133,7 @@ export class Executor {
     if (!operation.canPlan) return false
     const coerced = this.#coerce(operation, variables)
     return (
-      isVariables(coerced) &&
+      isCoerced(coerced) &&
       operation.roots(coerced.variables).every(({ plan }) => plan.kind === 'plan')
     )
   }
@@ -136,7 +141,7 @@ export class Executor {
   /** The errors of the variables of an operation, and of its cost with them. */
   findVariableErrors(operation: Operation, variables: VariableValues): readonly GraphQLError[] {
     const coerced = this.#coerce(operation, variables)
-    return isVariables(coerced) ? [] : (coerced.errors ?? [])
+    return isCoerced(coerced) ? [] : (coerced.errors ?? [])
   }
 
   #run(
@@ -168,7 +173,7 @@ export class Executor {
   ): T {
     const { node } = operation
     const event: GraphqlEvent = {
-      graphql: this.#owner,
+      graphql: this.#graphql,
       type: node.operation,
       name: node.name?.value,
       cost: operation.measuredCost,
@@ -192,9 +197,9 @@ export class Executor {
     this.#onRun?.(operation.node.operation, context)
     const refusal = await this.admit(operation, context, access)
     if (refusal !== undefined) return refusal
-    this.boundStream(operation, context, access)
+    this.limitStream(operation, context, access)
     const coerced = this.#coerce(operation, variables)
-    if (!isVariables(coerced)) return coerced
+    if (!isCoerced(coerced)) return coerced
     const input = this.#executionInput(operation, variables, context)
     const results = await graphqlLibrary().subscribe(input)
     if (!(Symbol.asyncIterator in results)) return toOutcome(results)
@@ -223,7 +228,7 @@ export class Executor {
   }
 
   /** Limits the stream of a request to the time for which the caller's sign-in is recent enough for all root fields. */
-  boundStream(operation: Operation, context: unknown, access: DefaultAccess): void {
+  limitStream(operation: Operation, context: unknown, access: DefaultAccess): void {
     const { request, user } = callerOf(context)
     if (!(request instanceof ServerRequest)) return
     for (const { rule } of this.guardedRoots(operation, access)) endAccess(request, rule, user)
@@ -240,13 +245,16 @@ export class Executor {
       guarded = [...operation.everyRoot()].flatMap(([key, nodes]) => {
         const field = operation.definition(nodes[0])
         const rule = ruleOf(field, access) ?? defaultRule
-        const result = field && resultGuardOf(field)
-        // Checked before the write, because a selected field may not be nullable.
+        const resultGuard = field && resultGuardOf(field)
+        // The right to read the result of a write is checked before it, because a selected field may not be nullable.
         const isResultGuarded =
-          result !== undefined && selectsMore(operation.everyFieldBelow(nodes), result.key)
+          resultGuard !== undefined &&
+          selectsMore(operation.everyFieldBelow(nodes), resultGuard.key)
         return [
           ...(rule.open ? [] : [{ key, rule }]),
-          ...(isResultGuarded ? [{ key, rule: result.rule, message: result.message }] : []),
+          ...(isResultGuarded
+            ? [{ key, rule: resultGuard.rule, message: resultGuard.message }]
+            : []),
         ]
       })
       byOperation.set(operation, guarded)
@@ -263,7 +271,7 @@ export class Executor {
       return this.#runResolvers(operation, variables, context)
     }
     const coerced = this.#coerce(operation, variables)
-    if (!isVariables(coerced)) return coerced
+    if (!isCoerced(coerced)) return coerced
     if (!operation.canPlan) return this.#runResolvers(operation, variables, context)
     const roots = operation.roots(coerced.variables)
     if (roots.every(({ plan }) => plan.kind === 'unplannable')) {
@@ -306,11 +314,8 @@ export class Executor {
   }
 
   /** Converts variables to the values of their types, and checks the cost of the operation with them. */
-  #coerce(
-    operation: Operation,
-    input: VariableValues,
-  ): { readonly variables: VariableValues } | Outcome {
-    if (!operation.hasVariables) return this.#checkCost(operation, noVariables)
+  #coerce(operation: Operation, input: VariableValues): CoercedVariables | Outcome {
+    if (!operation.hasVariables) return this.#limitCost(operation, noVariables)
     const excess = findExcessValues(input, this.#limits)
     if (excess !== undefined) return notRun([excess])
     let variables = operation.readVariables(input)
@@ -327,15 +332,13 @@ export class Executor {
         return notRun(withVariableCode(read.errors, this.built.securedNames))
       variables = read.coerced
     }
-    return this.#checkCost(operation, { variables })
+    return this.#limitCost(operation, { variables })
   }
 
-  #checkCost(
-    operation: Operation,
-    coerced: { readonly variables: VariableValues },
-  ): { readonly variables: VariableValues } | Outcome {
+  /** @returns the variables, or the error if the operation costs too much with them */
+  #limitCost(operation: Operation, coerced: CoercedVariables): CoercedVariables | Outcome {
     if (!operation.costVaries) return coerced
-    const excess = excessCost(operation.cost(coerced.variables), this.#limits)
+    const excess = findExcessCost(operation.cost(coerced.variables), this.#limits)
     return excess === undefined ? coerced : notRun([excess])
   }
 
@@ -366,7 +369,7 @@ export class Executor {
 
 const noNames: ReadonlySet<string> = new Set()
 
-const noVariables: { readonly variables: VariableValues } = Object.freeze({
+const noVariables: CoercedVariables = Object.freeze({
   variables: Object.freeze({}),
 })
 
@@ -391,9 +394,7 @@ function selectsMore(selected: FieldGroups, key: string): boolean {
     .some(({ name }) => name.value !== key && name.value !== '__typename')
 }
 
-function isVariables(
-  coerced: { readonly variables: VariableValues } | Outcome,
-): coerced is { readonly variables: VariableValues } {
+function isCoerced(coerced: CoercedVariables | Outcome): coerced is CoercedVariables {
   return 'variables' in coerced
 }
 

@@ -399,7 +399,7 @@ export class GraphQL {
       cacheBytes: graphqlOptions.read(this.#options).cacheBytes,
       insteadOfIntrospection: this.#insteadOfIntrospection,
       streams,
-      owner: this,
+      graphql: this,
       onRun: createReplicaPolicy(database),
       runWithin: database?.runForRequest.bind(database),
       onPlanningFailure: (failure, operation) => this.#logPlanningFailure(failure, operation),

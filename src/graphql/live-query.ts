@@ -83,7 +83,7 @@ export function openLive(
   const { operation, text, variables, access, options } = liveOperation
   const caller = callerOf(liveOperation.context)
   const executor = graphql.executor()
-  executor.boundStream(operation, liveOperation.context, access)
+  executor.limitStream(operation, liveOperation.context, access)
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
   const depth = depthOf(graphql, liveOperation)

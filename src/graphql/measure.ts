@@ -43,92 +43,6 @@ interface FieldCost {
   readonly dependsOnVariables: boolean
 }
 
-/** A field's arguments as plain data. */
-export function plainArguments(
-  { arguments: argumentNodes = [] }: FieldNode,
-  variables: Readonly<Record<string, unknown>> | undefined,
-): Readonly<Record<string, unknown>> {
-  if (argumentNodes.length === 0) return noArguments
-  return Object.fromEntries(
-    argumentNodes.map(({ name, value }) => [name.value, plainValue(value, variables)]),
-  )
-}
-
-const noArguments = Object.freeze({})
-
-/** A value of a document as plain data, without its type. */
-function plainValue(
-  node: ValueNode,
-  variables: Readonly<Record<string, unknown>> | undefined,
-): unknown {
-  const { Kind } = graphqlLibrary()
-  switch (node.kind) {
-    case Kind.VARIABLE:
-      return variables === undefined ? unknownValue : variables[node.name.value]
-    case Kind.LIST:
-      return node.values.map((value) => plainValue(value, variables))
-    case Kind.OBJECT:
-      return Object.fromEntries(
-        node.fields.map(({ name, value }) => [name.value, plainValue(value, variables)]),
-      )
-    case Kind.INT:
-    case Kind.FLOAT:
-      return Number(node.value)
-    case Kind.NULL:
-      return null
-    default:
-      return node.value
-  }
-}
-
-/**
- * Introspection may cost at most this multiple of the query that tools send. Without this limit, a document of aliases
- * could make the server write the complete schema many times.
- */
-const introspectionAllowance = 1.5
-
-/** The maximum cost of introspection by schema. */
-const maxIntrospectionCosts = new WeakMap<GraphQLSchema, number>()
-
-/** The error of an operation with too much introspection. */
-export function excessIntrospection(
-  { introspection }: OperationSize,
-  schema: GraphQLSchema,
-): GraphQLError | undefined {
-  if (introspection === 0) return undefined
-  let maxCost = maxIntrospectionCosts.get(schema)
-  if (maxCost === undefined) {
-    maxCost = introspectionAllowance * measureToolQuery(schema)
-    maxIntrospectionCosts.set(schema, maxCost)
-  }
-  if (introspection <= maxCost) return undefined
-  return overLimit(
-    'cost',
-    'The introspection of the operation is larger than the introspection query of tools. Select fewer fields.',
-  )
-}
-
-/** The cost of the introspection query that tools send, with all its options. */
-function measureToolQuery(schema: GraphQLSchema): number {
-  const { getIntrospectionQuery, Kind, parse } = graphqlLibrary()
-  const text = getIntrospectionQuery({
-    schemaDescription: true,
-    specifiedByUrl: true,
-    directiveIsRepeatable: true,
-    inputValueDeprecation: true,
-    oneOf: true,
-  })
-  const { definitions } = parse(text)
-  const operation = definitions.find((one) => one.kind === Kind.OPERATION_DEFINITION)
-  if (operation === undefined) return 0
-  const fragments = Object.fromEntries(
-    definitions.flatMap((one) =>
-      one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
-    ),
-  )
-  return measureOperation({ schema, operation, fragments }).introspection
-}
-
 export interface OperationSize {
   /** Levels of nested selection sets. Introspection counts as one level, because it has its own limit. */
   readonly depth: number
@@ -139,7 +53,7 @@ export interface OperationSize {
   /** The number of values that introspection selects. */
   readonly introspection: number
   /** The cost depends on variables, such as the limit of a list or the operands of a filter. */
-  readonly varies: boolean
+  readonly dependsOnVariables: boolean
   /** The cost includes work of the database, which depends on the size of tables. */
   readonly usesDatabase: boolean
 }
@@ -148,7 +62,7 @@ export interface MeasureInput {
   readonly schema: GraphQLSchema
   readonly operation: OperationDefinitionNode
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** Coerced variables. Without them, a limit that is a variable counts as 1, and `varies` is true. */
+  /** Coerced variables. Without them, a limit that is a variable counts as 1, and `dependsOnVariables` is true. */
   readonly variables?: Readonly<Record<string, unknown>>
   /** The database costs of fields. */
   readonly costs?: FieldCosts | undefined
@@ -160,7 +74,7 @@ const zero: OperationSize = Object.freeze({
   rootFields: 0,
   cost: 0,
   introspection: 0,
-  varies: false,
+  dependsOnVariables: false,
   usesDatabase: false,
 })
 const defaultListLimit = 10
@@ -220,7 +134,7 @@ class Measurer {
       rootFields: 1,
       cost: 1 + (databaseCost?.points ?? 0),
       introspection: 0,
-      varies: databaseCost?.dependsOnVariables ?? false,
+      dependsOnVariables: databaseCost?.dependsOnVariables ?? false,
       usesDatabase: databaseCost !== undefined,
     }
     if (node.selectionSet === undefined) return leaf
@@ -237,7 +151,8 @@ class Measurer {
       rootFields: 1,
       cost: leaf.cost + (length ?? 1) * inner.cost,
       introspection: inner.introspection,
-      varies: leaf.varies || inner.varies || length === undefined,
+      dependsOnVariables:
+        leaf.dependsOnVariables || inner.dependsOnVariables || length === undefined,
       usesDatabase: leaf.usesDatabase || inner.usesDatabase,
     }
   }
@@ -261,7 +176,7 @@ function add(a: OperationSize, b: OperationSize): OperationSize {
     rootFields: a.rootFields + b.rootFields,
     cost: a.cost + b.cost,
     introspection: a.introspection + b.introspection,
-    varies: a.varies || b.varies,
+    dependsOnVariables: a.dependsOnVariables || b.dependsOnVariables,
     usesDatabase: a.usesDatabase || b.usesDatabase,
   }
 }
@@ -301,6 +216,104 @@ function listFactor(
   return typeof defaultValue === 'number' ? defaultValue : defaultListLimit
 }
 
+const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
+
+/** Whether the field returns a list or a page. */
+function returnsMany({ type }: GraphQLField<unknown, unknown>): boolean {
+  const { getNullableType, isListType, isObjectType } = graphqlLibrary()
+  const outer = getNullableType(type)
+  if (isListType(outer)) return true
+  if (!isObjectType(outer)) return false
+  const fields = outer.getFields()
+  return Object.hasOwn(fields, 'edges') || Object.hasOwn(fields, 'nodes')
+}
+
+/** A field's arguments as plain data. */
+export function plainArguments(
+  { arguments: argumentNodes = [] }: FieldNode,
+  variables: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> {
+  if (argumentNodes.length === 0) return noArguments
+  return Object.fromEntries(
+    argumentNodes.map(({ name, value }) => [name.value, plainValue(value, variables)]),
+  )
+}
+
+const noArguments = Object.freeze({})
+
+/** A value of a document as plain data, without its type. */
+function plainValue(
+  node: ValueNode,
+  variables: Readonly<Record<string, unknown>> | undefined,
+): unknown {
+  const { Kind } = graphqlLibrary()
+  switch (node.kind) {
+    case Kind.VARIABLE:
+      return variables === undefined ? unknownValue : variables[node.name.value]
+    case Kind.LIST:
+      return node.values.map((value) => plainValue(value, variables))
+    case Kind.OBJECT:
+      return Object.fromEntries(
+        node.fields.map(({ name, value }) => [name.value, plainValue(value, variables)]),
+      )
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value)
+    case Kind.NULL:
+      return null
+    default:
+      return node.value
+  }
+}
+
+/**
+ * Introspection may cost at most this multiple of the query that tools send. Without this limit, a document of aliases
+ * could make the server write the complete schema many times.
+ */
+const introspectionAllowance = 1.5
+
+/** The maximum cost of introspection by schema. */
+const maxIntrospectionCosts = new WeakMap<GraphQLSchema, number>()
+
+/** @returns the error of an operation with too much introspection */
+export function findExcessIntrospection(
+  { introspection }: OperationSize,
+  schema: GraphQLSchema,
+): GraphQLError | undefined {
+  if (introspection === 0) return undefined
+  let maxCost = maxIntrospectionCosts.get(schema)
+  if (maxCost === undefined) {
+    maxCost = introspectionAllowance * measureToolQuery(schema)
+    maxIntrospectionCosts.set(schema, maxCost)
+  }
+  if (introspection <= maxCost) return undefined
+  return overLimit(
+    'cost',
+    'The introspection of the operation is larger than the introspection query of tools. Select fewer fields.',
+  )
+}
+
+/** The cost of the introspection query that tools send, with all its options. */
+function measureToolQuery(schema: GraphQLSchema): number {
+  const { getIntrospectionQuery, Kind, parse } = graphqlLibrary()
+  const text = getIntrospectionQuery({
+    schemaDescription: true,
+    specifiedByUrl: true,
+    directiveIsRepeatable: true,
+    inputValueDeprecation: true,
+    oneOf: true,
+  })
+  const { definitions } = parse(text)
+  const operation = definitions.find((one) => one.kind === Kind.OPERATION_DEFINITION)
+  if (operation === undefined) return 0
+  const fragments = Object.fromEntries(
+    definitions.flatMap((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
+    ),
+  )
+  return measureOperation({ schema, operation, fragments }).introspection
+}
+
 /** The type of `__schema` or `__type`. */
 function introspectionType(schema: GraphQLSchema, { name }: FieldNode) {
   return schema.getType(name.value === '__schema' ? '__Schema' : '__Type')
@@ -321,15 +334,3 @@ const listsOfTypes: ReadonlySet<string> = new Set([
   'possibleTypes',
   'directives',
 ])
-
-const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
-
-/** Whether the field returns a list or a page. */
-function returnsMany({ type }: GraphQLField<unknown, unknown>): boolean {
-  const { getNullableType, isListType, isObjectType } = graphqlLibrary()
-  const outer = getNullableType(type)
-  if (isListType(outer)) return true
-  if (!isObjectType(outer)) return false
-  const fields = outer.getFields()
-  return Object.hasOwn(fields, 'edges') || Object.hasOwn(fields, 'nodes')
-}

@@ -19,7 +19,7 @@ import { clip } from '../core/text.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
 import {
   type FieldCosts,
-  excessIntrospection,
+  findExcessIntrospection,
   measureOperation,
   type OperationSize,
 } from './measure.js'
@@ -50,9 +50,12 @@ interface DocumentContext {
 }
 
 /** The cost of an operation without the values of variables. */
-interface MeasuredOperation extends Pick<OperationSize, 'cost' | 'varies' | 'usesDatabase'> {
+interface MeasuredOperation extends Pick<
+  OperationSize,
+  'cost' | 'dependsOnVariables' | 'usesDatabase'
+> {
   /** The version of the table sizes that it was measured with. */
-  readonly version: number
+  readonly sizesVersion: number
 }
 
 const unplannedField = unplannable('graphql-js resolves the field.')
@@ -80,7 +83,7 @@ export class Operation {
     this.node = node
     this.kind = node.operation
     this.document = shared.document
-    this.costVaries = measured.varies || measured.usesDatabase
+    this.costVaries = measured.dependsOnVariables || measured.usesDatabase
     this.#measured = measured
     this.hasVariables = (node.variableDefinitions?.length ?? 0) > 0
     this.#shared = shared
@@ -136,8 +139,10 @@ export class Operation {
   /** The cost with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
     const { schema, fragments, costs } = this.#shared
-    const version = this.#measured.usesDatabase ? (costs?.version() ?? 0) : this.#measured.version
-    if (!this.#measured.varies && version === this.#measured.version) return this.#measured.cost
+    const { dependsOnVariables, usesDatabase } = this.#measured
+    const measuredVersion = this.#measured.sizesVersion
+    const sizesVersion = usesDatabase ? (costs?.version() ?? 0) : measuredVersion
+    if (!dependsOnVariables && sizesVersion === measuredVersion) return this.#measured.cost
     const measure = measureOperation({
       schema,
       operation: this.node,
@@ -146,7 +151,7 @@ export class Operation {
       costs,
     })
     // A cost that depends on variables is not cached.
-    if (!this.#measured.varies) this.#measured = { ...measure, version }
+    if (!dependsOnVariables) this.#measured = { ...measure, sizesVersion }
     return measure.cost
   }
 
@@ -202,7 +207,8 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
   const report = (error: GraphQLError): void => {
     const types = /of type "(.+)" used in position expecting type "(.+)"/.exec(error.message)
     const [variableType = '', expectedType = ''] = types?.slice(1) ?? []
-    if (!fits(variableType.replace(/\bInt\b/, 'Integer'), expectedType)) context.reportError(error)
+    if (!isAssignable(variableType.replace(/\bInt\b/, 'Integer'), expectedType))
+      context.reportError(error)
   }
   return VariablesInAllowedPositionRule(
     Object.create(context, { reportError: { value: report } }) as ValidationContext,
@@ -222,13 +228,13 @@ function introspectionRule(advice: string): ValidationRule {
 }
 
 /** Whether values of the first type are values of the second: `[Int!]` and `[Int]`. */
-function fits(variableType: string, expectedType: string): boolean {
+function isAssignable(variableType: string, expectedType: string): boolean {
   if (variableType === expectedType) return variableType !== ''
   if (variableType.endsWith('!'))
-    return fits(variableType.slice(0, -1), expectedType.replace(/!$/, ''))
+    return isAssignable(variableType.slice(0, -1), expectedType.replace(/!$/, ''))
   if (expectedType.endsWith('!')) return false
   const areLists = variableType.startsWith('[') && expectedType.startsWith('[')
-  return areLists && fits(variableType.slice(1, -1), expectedType.slice(1, -1))
+  return areLists && isAssignable(variableType.slice(1, -1), expectedType.slice(1, -1))
 }
 
 export interface OperationsOptions {
@@ -281,13 +287,13 @@ export class Operations {
     const cached = this.#cachedDocuments.get(text)
     if (cached === undefined) {
       const document = this.#read(text)
-      return document instanceof RefusedDocument ? document : pick(document, name)
+      return document instanceof RefusedDocument ? document : findOperation(document, name)
     }
     if (this.#cachedDocuments.size > 1) {
       this.#cachedDocuments.delete(text)
       this.#cachedDocuments.set(text, cached)
     }
-    return pick(cached, name)
+    return findOperation(cached, name)
   }
 
   #read(text: string): CachedDocument | RefusedDocument {
@@ -326,7 +332,7 @@ export class Operations {
         fragments[definition.name.value] = definition
       }
     }
-    const version = costs?.version() ?? 0
+    const sizesVersion = costs?.version() ?? 0
     const measured = new Map<string, { node: Operation['node']; measure: OperationSize }>()
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
@@ -341,20 +347,20 @@ export class Operations {
       return new RefusedDocument(errors.map((error) => toValidationError(error, securedNames)))
     }
     for (const { measure } of measured.values()) {
-      const excess = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
+      const excess = limits.cost === Infinity ? undefined : findExcessIntrospection(measure, schema)
       if (excess !== undefined) return new RefusedDocument([excess])
     }
     const shared = { schema, planner, document, fragments, costs }
     return new Map(
       [...measured].map(([name, { node, measure }]) => [
         name,
-        new Operation(node, shared, { ...measure, version }),
+        new Operation(node, shared, { ...measure, sizesVersion }),
       ]),
     )
   }
 }
 
-function pick(
+function findOperation(
   document: CachedDocument,
   name: string | null | undefined,
 ): Operation | RefusedDocument {
@@ -365,12 +371,14 @@ function pick(
       document.size === 0
         ? 'The document has no operation.'
         : `The document has several operations. Give operationName, one of ${clip(names)}.`
-    return notFound(message)
+    return operationNotFound(message)
   }
-  return document.get(name) ?? notFound(`The document has no operation named "${clip(name)}".`)
+  return (
+    document.get(name) ?? operationNotFound(`The document has no operation named "${clip(name)}".`)
+  )
 }
 
-function notFound(message: string): RefusedDocument {
+function operationNotFound(message: string): RefusedDocument {
   const { GraphQLError } = graphqlLibrary()
   return new RefusedDocument([
     new GraphQLError(message, { extensions: { code: graphqlCodes.operation } }),
@@ -388,11 +396,11 @@ function findExcess(measure: OperationSize, limits: GraphqlLimits): GraphQLError
   if (rootFields > limits.rootFields) {
     return overLimit('rootFields', `The operation has more than ${limits.rootFields} root fields.`)
   }
-  return excessCost(measure.cost, limits)
+  return findExcessCost(measure.cost, limits)
 }
 
-/** The error of a cost over the limit. */
-export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | undefined {
+/** @returns the error of a cost over the limit */
+export function findExcessCost(cost: number, limits: GraphqlLimits): GraphQLError | undefined {
   if (cost <= limits.cost) return undefined
   return overLimit(
     'cost',
