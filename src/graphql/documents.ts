@@ -77,8 +77,7 @@ export function readDocuments(
   option: DocumentsOption | undefined,
   problems: Problems,
 ): PersistedDocuments {
-  if (option === undefined) return readDocuments({}, problems)
-  const source = isSource(option) ? option : { from: option }
+  const source = option !== undefined && isSource(option) ? option : { from: option ?? {} }
   const { from, only } = documentSource.read(source)
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
@@ -106,13 +105,8 @@ function isSource(option: DocumentsOption): option is DocumentSource {
 export function isDocumentSource(option: object): boolean {
   const { from, ...otherOptions } = option as Readonly<Record<string, unknown>>
   const values = Object.values(otherOptions).filter((value) => value !== undefined)
-  return (
-    values.some((value) => typeof value === 'boolean') || isMap(from) || isOnlyPath(from, values)
-  )
-}
-
-function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
-  return from !== undefined && otherOptions.length === 0
+  const hasOnlyFrom = from !== undefined && values.length === 0
+  return hasOnlyFrom || isMap(from) || values.some((value) => typeof value === 'boolean')
 }
 
 function readFile(path: string, problems: Problems): Readonly<Record<string, unknown>> {
