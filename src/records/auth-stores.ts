@@ -15,9 +15,9 @@ import {
   type Successors,
 } from '../auth/successors.js'
 
-const signIns = 'filigree_sign_in'
+const signInTable = 'filigree_sign_in'
 
-const createSignIns = `create table if not exists ${signIns} (
+const signInTableSql = `create table if not exists ${signInTable} (
   id text primary key not null,
   subject text not null,
   since bigint not null,
@@ -26,42 +26,42 @@ const createSignIns = `create table if not exists ${signIns} (
   agent text,
   address text
 );
-create index if not exists ${signIns}_subject on ${signIns} (subject, ends_at);
-create index if not exists ${signIns}_ends_at on ${signIns} (ends_at)`
+create index if not exists ${signInTable}_subject on ${signInTable} (subject, ends_at);
+create index if not exists ${signInTable}_ends_at on ${signInTable} (ends_at)`
 
 /** Milliseconds for which an expired token is stored, because it may be valid by the clock of another process. */
 const graceMs = 24 * 3_600_000
 
 /** @returns the store, once its table exists */
 export async function createDatabaseSignIns(database: Database): Promise<SignIns> {
-  const ensure = (): Promise<boolean> => createOwnTable(database, signIns, createSignIns)
-  const isThere = await ensure()
-  const { placeholder: p } = database.context.dialect.statements
-  const facts = { tables: [signIns], isFresh: true } as const
+  const createTable = (): Promise<boolean> => createOwnTable(database, signInTable, signInTableSql)
+  const tableExists = await createTable()
+  const { placeholder } = database.context.dialect.statements
+  const properties = { tables: [signInTable], isFresh: true } as const
   // The same rule as `toNext` of the store in memory, for all processes.
-  const isDue = `excluded.last - ${signIns}.last >= ${recordInterval}`
-  const isUnused = `(${signIns}.address is null and excluded.address is not null)`
+  const isDue = `excluded.last - ${signInTable}.last >= ${recordInterval}`
+  const isFirstAddress = `(${signInTable}.address is null and excluded.address is not null)`
   const upsert = frameworkChange(
     'upsert',
-    `insert into ${signIns} (id, subject, since, last, ends_at, agent, address)
-     values (${[1, 2, 3, 4, 5, 6, 7].map((index) => p(index)).join(', ')})
+    `insert into ${signInTable} (id, subject, since, last, ends_at, agent, address)
+     values (${[1, 2, 3, 4, 5, 6, 7].map((index) => placeholder(index)).join(', ')})
      on conflict (id) do update set
-       last = case when ${isDue} then excluded.last else ${signIns}.last end,
-       ends_at = case when excluded.ends_at > ${signIns}.ends_at then excluded.ends_at else ${signIns}.ends_at end,
-       agent = case when ${isDue} or ${isUnused} then coalesce(excluded.agent, ${signIns}.agent) else ${signIns}.agent end,
-       address = case when ${isDue} or ${isUnused} then coalesce(excluded.address, ${signIns}.address) else ${signIns}.address end
-     where ${signIns}.subject = excluded.subject
-       and (${isDue} or ${isUnused} or excluded.ends_at > ${signIns}.ends_at)`,
-    facts,
+       last = case when ${isDue} then excluded.last else ${signInTable}.last end,
+       ends_at = case when excluded.ends_at > ${signInTable}.ends_at then excluded.ends_at else ${signInTable}.ends_at end,
+       agent = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.agent, ${signInTable}.agent) else ${signInTable}.agent end,
+       address = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.address, ${signInTable}.address) else ${signInTable}.address end
+     where ${signInTable}.subject = excluded.subject
+       and (${isDue} or ${isFirstAddress} or excluded.ends_at > ${signInTable}.ends_at)`,
+    properties,
   )
   const list = frameworkQuery(
-    `select id, subject, since, last, ends_at, agent, address from ${signIns}
-     where subject = ${p(1)} and ends_at > ${p(2)} order by last desc, id limit ${maxSignIns}`,
-    facts,
+    `select id, subject, since, last, ends_at, agent, address from ${signInTable}
+     where subject = ${placeholder(1)} and ends_at > ${placeholder(2)} order by last desc, id limit ${maxSignIns}`,
+    properties,
   )
   const runTimed = createTimedRunner(database)
   const sweep = createSweep(database, {
-    name: signIns,
+    name: signInTable,
     expiresAt: 'ends_at',
     sweepInterval,
     graceMs,
@@ -80,13 +80,15 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
     list: (subject, now) =>
       after(
         runTimed(() => database.runner().run(list, [subject, now], 'rows')),
-        (rows) => rows.map(toUse),
+        (rows) => rows.map(toSignInUse),
       ),
   }
-  return isThere ? store : whenAvailable(ensure, store, { record: () => undefined, list: () => [] })
+  return tableExists
+    ? store
+    : whenAvailable(createTable, store, { record: () => undefined, list: () => [] })
 }
 
-function toUse([id, subject, since, last, ends, agent, address]: Row): SignInUse {
+function toSignInUse([id, subject, since, last, ends, agent, address]: Row): SignInUse {
   return {
     id: String(id),
     subject: String(subject),
