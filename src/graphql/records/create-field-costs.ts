@@ -90,17 +90,17 @@ function costOfField(
     case 'page':
       return costOf(namingOf(generated.model), { aggregates, ...args }, basis)
     case 'count':
-      return costOf(namingOf(generated.model), { where: args.where, counts: true }, basis)
+      return costOf(namingOf(generated.model), { where: args.where, countsRows: true }, basis)
     case 'aggregate':
       return costOf(namingOf(generated.model), { where, aggregates: true }, basis)
     case 'part':
       // The cost of a page with a filter includes the rows that the filter reads.
       return generated.part === 'totalCount'
-        ? costOf(namingOf(generated.model), { counts: true }, basis)
+        ? costOf(namingOf(generated.model), { countsRows: true }, basis)
         : undefined
     case 'relationCount': {
       const { relation, target } = generated.relation
-      return costOfRelated(relation, namingOf(target), { counts: true }, basis)
+      return costOfRelated(relation, namingOf(target), { countsRows: true }, basis)
     }
     case 'relation': {
       const { relation, target, isList } = generated.relation

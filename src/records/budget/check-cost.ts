@@ -18,9 +18,7 @@ import {
 import type { TableSizes } from './table-sizes.js'
 
 /** A list query of `crud`. */
-export interface CostedList extends Omit<CostedQuery, 'counts'> {
-  /** All rows of the filter are counted. */
-  readonly countsRows?: boolean
+export interface CostedList extends CostedQuery {
   /** It returns groups of rows, which have no large values. */
   readonly returnsGroups?: boolean
   /** Relations whose rows are counted for each row. */
@@ -50,8 +48,8 @@ export function checkCost(
 }
 
 function pointsOf(table: Table, query: CostedList, sizes: TableSizes): number {
-  const { limit, shape, counts = [], countsRows = false } = query
-  const { points } = costOf(recordNaming(table), { ...query, counts: countsRows }, sizes)
+  const { limit, shape, counts = [] } = query
+  const { points } = costOf(recordNaming(table), query, sizes)
   const rows = shape === undefined ? 0 : estimateRelatedRows(shape.relations, limit, sizes)
   const counted = counts.reduce((sum, { relation }) => sum + costOfCount(relation, sizes), 0)
   const bytes = query.returnsGroups === true ? 0 : costOfBytes(table.name, limit, sizes)
@@ -60,7 +58,7 @@ function pointsOf(table: Table, query: CostedList, sizes: TableSizes): number {
 
 /** The cost of counting the related rows of one row. */
 function costOfCount(relation: Relation, sizes: CostBasis): number {
-  return costOfRelated(relation, recordNaming(relation.target), { counts: true }, sizes).points
+  return costOfRelated(relation, recordNaming(relation.target), { countsRows: true }, sizes).points
 }
 
 /** An estimate of the related rows on all levels, from the average numbers. */
@@ -71,11 +69,11 @@ function estimateRelatedRows(
 ): number {
   let sum = 0
   for (const [relation, nested] of relations) {
-    const each = relation.kind === 'belongsTo' ? 1 : averageRelatedRows(relation, sizes)
-    const innerRows = rows * Math.max(1, each)
+    const rowsPerParent = relation.kind === 'belongsTo' ? 1 : averageRelatedRows(relation, sizes)
+    const relatedRows = rows * Math.max(1, rowsPerParent)
     // Each of them is read for its row, also if several rows share it.
-    const bytes = rows * costOfBytes(relation.target.name, Math.max(1, each), sizes)
-    sum += innerRows + bytes + estimateRelatedRows(nested, innerRows, sizes)
+    const bytes = rows * costOfBytes(relation.target.name, Math.max(1, rowsPerParent), sizes)
+    sum += relatedRows + bytes + estimateRelatedRows(nested, relatedRows, sizes)
   }
   return sum
 }
@@ -101,16 +99,14 @@ export function relatedRowLimit(
   sizes: TableSizes,
   maxRows: number,
 ): number | undefined {
-  const page = rows ?? Infinity
-  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > maxRows
-    ? maxRows
-    : undefined
+  const outer = { rows: rows ?? Infinity, areDistinct: true }
+  return maxRelatedRows(relations, outer, sizes) > maxRows ? maxRows : undefined
 }
 
-/** Rows whose related rows are read. `isOnce`: no row occurs twice. */
+/** Rows whose related rows are read. `areDistinct`: no row occurs twice. */
 interface OuterRows {
   readonly rows: number
-  readonly isOnce: boolean
+  readonly areDistinct: boolean
 }
 
 /** The related rows on all levels, if the rows have the most that the sizes of the tables allow. */
@@ -122,10 +118,10 @@ function maxRelatedRows(
   let sum = 0
   for (const [relation, nested] of relations) {
     const { kind } = relation
-    const pairs = linkedRows(relation, sizes)
-    const rows = kind === 'belongsTo' ? outer.rows : outer.isOnce ? pairs : outer.rows * pairs
-    const isOnce = outer.isOnce && kind === 'hasMany'
-    sum += rows + maxRelatedRows(nested, { rows, isOnce }, sizes)
+    const links = linkedRows(relation, sizes)
+    const rows = kind === 'belongsTo' ? outer.rows : outer.areDistinct ? links : outer.rows * links
+    const areDistinct = outer.areDistinct && kind === 'hasMany'
+    sum += rows + maxRelatedRows(nested, { rows, areDistinct }, sizes)
   }
   return sum
 }

@@ -81,7 +81,7 @@ export interface CostedQuery {
   /** A cursor. In a search, or in a list with `distinct`, it skips rows like an offset. */
   readonly after?: unknown
   /** True if all rows are counted. */
-  readonly counts?: boolean
+  readonly countsRows?: boolean
   /** True if all rows are read, for sums and groups. */
   readonly aggregates?: boolean
 }
@@ -199,7 +199,7 @@ class CostReader {
 
   read(naming: RecordNames, query: CostedQuery, rows: number): QueryCost {
     const isFiltered = hasConditions(query.where)
-    this.#isRanked = !isGiven(query.orderBy) && !query.counts && !query.aggregates
+    this.#isRanked = !isGiven(query.orderBy) && !query.countsRows && !query.aggregates
     const work = isFiltered
       ? this.#filter(naming, query.where, rows)
       : { rows: query.aggregates === true ? rows : 0, each: 0, once: 0 }
@@ -212,7 +212,7 @@ class CostReader {
       points += weights.unindexedOrder + weights.relation * order.relations
       points += sorted * width * (weights.row * (1 + order.relations) + weights.sorted)
     }
-    if (query.counts === true && !isFiltered) points += rows * weights.row * 0.1
+    if (query.countsRows === true && !isFiltered) points += rows * weights.row * 0.1
     if (query.after === unknownValue) this.#dependsOnVariables = true
     const skippedRows = this.#count(query.offset) + skippedBy(query.after)
     points += skippedRows * weights.skipped
