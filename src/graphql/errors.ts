@@ -79,17 +79,18 @@ export class IntOverflow extends Error {
   }
 }
 
-/** The maximum length of a message of graphql-js, which may quote long input: half of it may be quoted. */
-const longestMessage = 2 * maxRepeatedLength
-const longestEnd = 50
+/** The maximum length of a message of graphql-js: the client's input that it quotes, and as much text of its own. */
+const maxMessageLength = 2 * maxRepeatedLength
+/** The characters of a longer message that remain at its end. */
+const endLength = 50
 
 /** Shortens the input that a message of graphql-js quotes. */
 function clipMessage(message: string): string {
   if (message.length <= maxRepeatedLength) return message
   const clipped = clipQuotedTexts(message)
-  if (clipped.length <= longestMessage) return clipped
-  const start = withoutHalfCharacter(clipped.slice(0, maxRepeatedLength - longestEnd))
-  return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
+  if (clipped.length <= maxMessageLength) return clipped
+  const start = withoutHalfCharacter(clipped.slice(0, maxRepeatedLength - endLength))
+  return `${start} … ${clipped.slice(-endLength).replace(/^[\uDC00-\uDFFF]/, '')}`
 }
 
 function clipQuotedTexts(message: string): string {
@@ -112,14 +113,14 @@ function clipQuotedTexts(message: string): string {
   return clipped + message.slice(end)
 }
 
-/** Removes the suggestion ("Did you mean …?") from a message if it names one of the fields. */
-export function withoutSuggestion(message: string, fields: ReadonlySet<string>): string {
-  if (fields.size === 0) return message
+/** Removes the suggestion ("Did you mean …?") from a message if it contains one of the names. */
+export function withoutSuggestion(message: string, securedNames: ReadonlySet<string>): string {
+  if (securedNames.size === 0) return message
   // Not a regular expression, because the message may repeat these words of a client many times.
   const start = message.endsWith('?') ? message.lastIndexOf(' Did you mean ') : -1
   if (start === -1) return message
   const names = message.slice(start).match(/\w+/g) ?? []
-  return names.some((name) => fields.has(name)) ? message.slice(0, start) : message
+  return names.some((name) => securedNames.has(name)) ? message.slice(0, start) : message
 }
 
 function withoutHalfCharacter(text: string): string {
@@ -247,9 +248,4 @@ export function thrownIn(error: GraphQLError): Error | undefined {
     inner = inner.originalError
   }
   return inner
-}
-
-/** For instances outside an application. */
-export function isProduction(): boolean {
-  return process.env.NODE_ENV === 'production'
 }

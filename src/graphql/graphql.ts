@@ -29,7 +29,7 @@ import {
   readDocuments,
   type PersistedDocuments,
 } from './documents.js'
-import { isProduction, type EntryOptions } from './errors.js'
+import type { EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
@@ -408,7 +408,7 @@ export class GraphQL {
   }
 
   get #isProduction(): boolean {
-    return this.#host?.production ?? isProduction()
+    return this.#host?.production ?? process.env.NODE_ENV === 'production'
   }
 
   /** Elsewhere than in production the field fails, so that tests find the mistake. */
