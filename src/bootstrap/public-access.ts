@@ -148,7 +148,9 @@ export function openRecords({ routes, graphql }: PlannedOperations): OpenRecords
   for (const instance of graphql.instances)
     for (const { access } of instance.routes) {
       const { read, secured } = instance.accessFor(access)
-      for (const table of readTables(instance.schema.records, new Problems(), false)) {
+      for (const table of readTables(instance.schema.records, new Problems(), {
+        withAddedRecords: false,
+      })) {
         const readRule = policyOf(table).read ?? read
         if ((secured === undefined ? readRule : combineRules(secured, readRule)).open)
           addReachable(table, tables)

@@ -4,13 +4,13 @@
  */
 
 import type {
-  ArgumentDeclaration,
   GraphqlField,
   TypeDeclaration,
   GenerateContext,
   GenerateRecords,
 } from './declarations.js'
-import { generatedOf, type GeneratedField, type RecordModel } from './records/model.js'
+import type { RecordModel } from './records/model.js'
+import { describeRootFields, describeTypes } from './records/generated-descriptions.js'
 import type { Problems } from '../errors/problems.js'
 import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
@@ -37,105 +37,6 @@ import { createFieldCosts } from './records/create-field-costs.js'
 import { readModels, type Models } from './records/read-models.js'
 import type { RecordServices } from './records/resolve-records.js'
 
-/** The descriptions of arguments and fields with the same meaning in every type. */
-const descriptions: Readonly<Record<string, string>> = {
-  after: 'A cursor. Returns only rows after it.',
-  and: 'All of these conditions must hold.',
-  asc: 'Smallest first, nulls last.',
-  avg: 'Averages of fields.',
-  before: 'A cursor. Returns only rows before it.',
-  by: 'The unique field, or fields, that identify the row.',
-  count: 'The number of rows.',
-  cursor: 'The position of the row, for `after` and `before`.',
-  edges: 'The rows of the page, in order.',
-  endCursor: 'The cursor of the last row. Null if the page is empty.',
-  event: 'The kind of the change.',
-  expectedVersion:
-    'The version that the client has read. If the row has another version, nothing is written.',
-  first: 'The number of rows from the beginning, or after `after`. Default 10.',
-  groupBy: 'The fields whose values form the groups. Without it, all rows are one group.',
-  groupByTime: 'Timestamps and dates whose local time forms groups, in addition to `groupBy`.',
-  hasNextPage: 'Whether there are rows after the page.',
-  hasPreviousPage: 'Whether there are rows before the page.',
-  having: 'Conditions for groups.',
-  id: 'The key.',
-  ids: 'The keys.',
-  input: 'The values to write.',
-  last: 'The number of rows from the end, or before `before`. Cannot be combined with `first`.',
-  limit: 'The maximum number of rows.',
-  max: 'Largest values of fields.',
-  min: 'Smallest values of fields.',
-  node: 'The record.',
-  not: 'This condition must not hold.',
-  offset: 'The number of rows to skip.',
-  or: 'At least one of these conditions must hold.',
-  orderBy: 'The order of the rows. Default: by the key.',
-  pageInfo: 'The position of the page.',
-  path: 'The path of the value: keys and list indexes.',
-  startCursor: 'The cursor of the first row. Null if the page is empty.',
-  sum: 'Sums of fields.',
-  totalCount: 'The number of rows on all pages.',
-  where: 'Conditions for the rows. All must hold. Default: all rows.',
-}
-
-/** The descriptions of root fields by their kind. */
-const roots: Readonly<
-  Partial<Record<GeneratedField['kind'], (model: Pick<RecordModel, 'name'>) => string>>
-> = {
-  one: ({ name }) =>
-    `A ${name} by its key. Null if it does not exist or the caller may not see it.`,
-  list: ({ name }) => `Every ${name} that the caller may see, at most 10 by default.`,
-  count: ({ name }) => `The number of ${name} rows that the caller may see.`,
-  page: ({ name }) => `A page of ${name} rows, by cursor.`,
-  create: ({ name }) => `Creates a ${name}.`,
-  update: ({ name }) =>
-    `Updates the fields of a ${name} that input names. Null with the error NOT_FOUND if it does not exist.`,
-  delete: ({ name }) => `Deletes a ${name}. Returns false if it does not exist.`,
-}
-
-function describeRoots(fields: Map<string, GraphqlField>): void {
-  for (const [name, field] of fields) fields.set(name, withDescription(field, undefined))
-}
-
-function describeTypes(types: Map<string, TypeDeclaration>): void {
-  for (const [name, type] of types) {
-    if (type.kind === 'object') {
-      const fields = Object.entries(type.fields).map(([key, field]) => [
-        key,
-        withDescription(typeof field === 'string' ? { type: field } : field, descriptions[key]),
-      ])
-      types.set(name, { ...type, fields: Object.fromEntries(fields) as typeof type.fields })
-    } else if (type.kind === 'input')
-      types.set(name, { ...type, fields: describeInputs(type.fields) })
-  }
-}
-
-function withDescription(field: GraphqlField, fallback: string | undefined): GraphqlField {
-  const generated = generatedOf(field)
-  const generatedDescription =
-    generated !== undefined && 'model' in generated
-      ? roots[generated.kind]?.(generated.model)
-      : undefined
-  const description = field.description ?? generatedDescription ?? fallback
-  return {
-    ...field,
-    ...(description === undefined ? {} : { description }),
-    ...(field.args === undefined ? {} : { args: describeInputs(field.args) }),
-  }
-}
-
-function describeInputs(
-  declarations: Readonly<Record<string, string | ArgumentDeclaration>>,
-): Record<string, ArgumentDeclaration> {
-  const all: Record<string, ArgumentDeclaration> = {}
-  for (const [name, declared] of Object.entries(declarations)) {
-    const argument = typeof declared === 'string' ? { type: declared } : declared
-    const description = argument.description ?? descriptions[name]
-    all[name] = description === undefined ? argument : { ...argument, description }
-  }
-  return all
-}
-
 /**
  * Includes the records that relations lead to. The simple plural (`categorys`) is left out if another query has its
  * name.
@@ -151,17 +52,17 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, findDatabase, listMax, maxEvents, now } = context
   const services: RecordServices = { database, findDatabase, listMax, maxEvents, now }
   // Records that a package adds to records of the application are not exposed.
-  const tables = readTables(classes, problems, false)
+  const tables = readTables(classes, problems, { withAddedRecords: false })
   const { only, visible } = context
   const models = readModels(
     only === undefined ? tables : tables.filter(({ type }) => only.has(type)),
     problems,
     { hasGlobalIds: context.relay, only, added: context.added, visible },
   )
-  const types = new Names<TypeDeclaration>('type', problems)
-  const queries = new Names<GraphqlField>('query', problems)
-  const mutations = new Names<GraphqlField>('mutation', problems)
-  const subscriptions = new Names<GraphqlField>('subscription', problems)
+  const types = new NamedDeclarations<TypeDeclaration>('type', problems)
+  const queries = new NamedDeclarations<GraphqlField>('query', problems)
+  const mutations = new NamedDeclarations<GraphqlField>('mutation', problems)
+  const subscriptions = new NamedDeclarations<GraphqlField>('subscription', problems)
   declareTypes(models, services, types)
   if (context.relay) {
     const byName = new Map(models.records.map((model) => [model.name, model]))
@@ -181,14 +82,14 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   }
   if (subscriptions.all.size > 0) types.add('ChangeEvent', changeEvent, 'the subscriptions')
   for (const model of models.records) {
-    for (const [name, query] of declareQueries(model, services))
-      if (name === model.simplePlural && !queries.all.has(name)) queries.all.set(name, query)
+    queries.addUntaken(
+      declareQueries(model, services).filter(([name]) => name === model.simplePlural),
+    )
     // If a class has the name of the plural, its own mutation wins.
-    for (const [name, mutation] of declareManyMutations(model, services))
-      if (!mutations.all.has(name)) mutations.all.set(name, mutation)
+    mutations.addUntaken(declareManyMutations(model, services))
   }
   describeTypes(types.all)
-  for (const { all } of [queries, mutations, subscriptions]) describeRoots(all)
+  for (const { all } of [queries, mutations, subscriptions]) describeRootFields(all)
   return {
     types: types.all,
     queries: queries.all,
@@ -229,7 +130,7 @@ function securedNames({ fields, relations, methods, table }: RecordModel): strin
 function declareTypes(
   { records, enums }: Models,
   services: RecordServices,
-  types: Names<TypeDeclaration>,
+  types: NamedDeclarations<TypeDeclaration>,
 ): void {
   for (const model of records) {
     types.add(model.name, declareObject(model, services), model.name)
@@ -252,7 +153,7 @@ function declareTypes(
 }
 
 /** Declarations by name. Reports names that two records would use. */
-class Names<T> {
+class NamedDeclarations<T> {
   readonly all = new Map<string, T>()
   readonly #owners = new Map<string, string>()
   readonly #kind: string
@@ -271,6 +172,11 @@ class Names<T> {
 
   addAll(entries: readonly (readonly [string, T])[], { name }: RecordModel): void {
     for (const [key, value] of entries) this.add(key, value, name)
+  }
+
+  /** Adds only entries whose names no record uses. */
+  addUntaken(entries: readonly (readonly [string, T])[]): void {
+    for (const [name, value] of entries) if (!this.all.has(name)) this.all.set(name, value)
   }
 
   add(name: string, value: T, owner: string): void {

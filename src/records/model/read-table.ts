@@ -116,12 +116,13 @@ export function readTable<T extends object>(
 /**
  * Reads several records and all records that their relations lead to, and reports records with the same table.
  *
+ * @param options `withAddedRecords`: also reads the records that packages add to these records. Default true
  * @returns every table once: first the tables of `types`, then the tables that only relations lead to
  */
 export function readTables(
   types: readonly Class[],
   problems: Problems,
-  withAddedRecords = true,
+  { withAddedRecords = true }: { readonly withAddedRecords?: boolean } = {},
 ): Table[] {
   const tables = new Set<Table>()
   const add = (type: Class): void => {
