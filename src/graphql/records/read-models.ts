@@ -29,6 +29,231 @@ import { isLinkable, policyOf, reportPolicy } from '../../records/rights/record-
 import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentOptions } from '../declarations.js'
 
+export interface Models {
+  readonly records: readonly RecordModel[]
+  readonly enums: readonly EnumModel[]
+}
+
+/** @param tables every table once, including tables that relations lead to */
+export function readModels(
+  tables: readonly Table[],
+  problems: Problems,
+  options: ModelOptions,
+): Models {
+  const reader = new ModelReader(problems, keyColumns(tables), options)
+  const records = tables.map((table) => reader.read(table))
+  for (const model of records) reader.relate(model)
+  // Last, because names that are not visible are taken too.
+  if (options.visible !== undefined)
+    for (const model of records) reader.hideMembers(model, options.visible)
+  return { records, enums: reader.enums.all() }
+}
+
+const noWrites = Object.freeze({ create: false, update: false, delete: false } as const)
+
+const builtInScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
+
+interface ModelOptions {
+  /** Whether ids are global. */
+  readonly hasGlobalIds: boolean
+  /**
+   * The exposed records, and whether clients may write them; undefined for all records with the rules of their
+   * policies.
+   */
+  readonly only: ReadonlyMap<Class, boolean> | undefined
+  /** Fields of `schema.addField` by type. */
+  readonly added: ReadonlyMap<string, ReadonlyMap<string, unknown>>
+  /** What the models have. Default: everything. */
+  readonly visible?: VisibleMembers | undefined
+}
+
+/** A model to which relations are added once all models exist. */
+interface MutableModel extends RecordModel {
+  readonly fields: Map<string, FieldModel>
+  readonly relations: Map<string, RelationModel>
+  methods: readonly MethodModel[]
+}
+
+class ModelReader {
+  readonly enums: EnumReader
+  readonly #problems: Problems
+  readonly #models = new Map<Table, MutableModel>()
+  readonly #keyHolders: ReadonlyMap<Column, string>
+  readonly #hasGlobalIds: boolean
+  readonly #only: ModelOptions['only']
+  readonly #added: ModelOptions['added']
+
+  /** @param keyColumns columns that contain keys, with the types of the keys */
+  constructor(
+    problems: Problems,
+    keyColumns: ReadonlyMap<Column, string>,
+    { hasGlobalIds, only, added }: ModelOptions,
+  ) {
+    this.#hasGlobalIds = hasGlobalIds
+    this.#only = only
+    this.#added = added
+    this.#problems = problems
+    this.#keyHolders = keyColumns
+    this.enums = new EnumReader(problems)
+  }
+
+  read(table: Table): RecordModel {
+    const { type, options } = table
+    const policy = policyOf(table)
+    reportPolicy(table, this.#problems)
+    this.#reportInvalidName(type.name, `class ${type.name}`)
+    const names = queryNames(type.name, options)
+    this.#reportInvalidName(names.one, `${type.name}: the query`)
+    this.#reportInvalidName(names.many, `${type.name}: the list query`)
+    const model: MutableModel = {
+      table,
+      type,
+      name: type.name,
+      ...names,
+      ids: this.#hasGlobalIds ? globalIds(type.name) : plainIds,
+      fields: this.#readFields(table),
+      relations: new Map(),
+      methods: this.#readMethods(table),
+      access: policy.read,
+      writes: this.#only?.get(type) === false ? noWrites : policy.writes,
+    }
+    this.#models.set(table, model)
+    return model
+  }
+
+  relate(model: RecordModel): void {
+    const { relations } = this.#models.get(model.table) as MutableModel
+    const takenNames = this.#takenNames(model)
+    for (const relation of model.table.relations.values()) {
+      if (model.table.shape.byName.get(relation.name)?.hidden === true) continue
+      const name = toCamelCase(relation.name)
+      const where = `${model.name}.${relation.name}`
+      this.#reportInvalidName(name, where)
+      if (model.fields.has(name) || relations.has(name)) this.#reportDuplicate(where, name)
+      const target = this.#models.get(relation.target)
+      if (target === undefined) continue
+      const isCounted = relation.kind !== 'belongsTo' && !takenNames.has(`${name}Count`)
+      const countName = isCounted ? `${name}Count` : undefined
+      relations.set(name, toRelation(relation, target, { name, countName }))
+    }
+  }
+
+  hideMembers({ table, type }: RecordModel, visible: VisibleMembers): void {
+    const model = this.#models.get(table) as MutableModel
+    const { fields, relations } = model
+    for (const [name, { column }] of fields)
+      if (!visible.shows(type, column.property)) fields.delete(name)
+    for (const [name, { relation }] of relations)
+      if (!visible.shows(type, relation.name)) relations.delete(name)
+    model.methods = model.methods.filter(({ member }) => visible.shows(type, member))
+  }
+
+  /** The names that are used by fields of the application. */
+  #takenNames({ name, fields, methods, table }: RecordModel): ReadonlySet<string> {
+    return new Set([
+      ...fields.keys(),
+      ...methods.map((method) => method.name),
+      ...[...table.relations.keys()].map(toCamelCase),
+      ...(this.#added.get(name)?.keys() ?? []),
+    ])
+  }
+
+  #readFields(table: Table): Map<string, FieldModel> {
+    const fields = new Map<string, FieldModel>()
+    for (const column of table.columns) {
+      if (column.field.hidden) continue
+      const keyType = this.#keyHolders.get(column)
+      // The global id is always named `id`, as `Node` requires.
+      const isNode = this.#hasGlobalIds && keyType !== undefined && column.isKey
+      const name = isNode ? 'id' : toCamelCase(column.property)
+      const where = `${table.type.name}.${column.property}`
+      this.#reportInvalidName(name, where)
+      if (fields.has(name)) this.#reportDuplicate(where, name)
+      fields.set(name, this.#readField(table, column, name, keyType))
+    }
+    return fields
+  }
+
+  /** @param keyType the type whose keys the column contains */
+  #readField(table: Table, column: Column, name: string, keyType: string | undefined): FieldModel {
+    const { field } = column
+    const common = {
+      name,
+      where: `${table.type.name}.${column.property}`,
+      column,
+      isOrdered: isOrdered(column),
+      isInput: !field.readOnly && !column.isKey,
+      access: policyOf(table).columns.get(column),
+    }
+    if (keyType !== undefined && this.#hasGlobalIds)
+      return Object.freeze({ ...common, ...globalField(keyType) })
+    if (keyType !== undefined && !column.isKey)
+      return Object.freeze({ ...common, ...foreignKeyField })
+    const isList = field.list && field.nested === undefined && field.kind !== 'json'
+    const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
+    const itemForm = formOf(column, enumeration, isList)
+    const scalar = enumeration?.name ?? scalarOf(field)
+    return Object.freeze({
+      ...common,
+      type: isList ? `[${scalar}!]` : scalar,
+      form: isList ? 'list' : itemForm,
+      itemForm: isList ? itemForm : undefined,
+      enumeration,
+      ids: column.isKey ? plainIds : undefined,
+      idPrefix: undefined,
+      filter: filterOf(column, enumeration),
+    })
+  }
+
+  #readMethods(table: Table): MethodModel[] {
+    const { type } = table
+    const methods = [...readResolveMetadata(type)].filter(([, metadata]) =>
+      this.#isAvailable(metadata),
+    )
+    return methods.map(([member, metadata]) => {
+      const where = `${type.name}.${member}`
+      const name = toCamelCase(member)
+      this.#reportInvalidName(name, where)
+      this.#reportInvalidOptions(where, metadata)
+      reportFieldsRead(where, table, metadata.options, this.#problems)
+      return { name, member, metadata, rules: methodRules(table, member) }
+    })
+  }
+
+  /** With a selection of records, methods that return other records are left out. */
+  #isAvailable({ type }: ResolveMetadata): boolean {
+    if (this.#only === undefined) return true
+    const base = type.replace(/[[\]!\s]/g, '')
+    return builtInScalars.has(base) || [...this.#only.keys()].some(({ name }) => name === base)
+  }
+
+  #reportInvalidOptions(where: string, { options }: ResolveMetadata): void {
+    this.#problems.addAll(resolveOptions.findProblems(options, `@Resolve of ${where}`))
+    for (const [name, declared] of Object.entries(options.args ?? {}))
+      if (typeof declared === 'object')
+        this.#problems.addAll(
+          argumentOptions.findProblems(declared, `@Resolve of ${where}, ${name}`),
+        )
+  }
+
+  #reportInvalidName(name: string, where: string): void {
+    if (isGraphqlName(name)) return
+    this.#problems.add({
+      code: 'GRAPHQL_NAME',
+      message: `${where}: "${name}" is not a valid name in GraphQL.`,
+      remedy: 'Use letters, digits and _. A name must not begin with a digit or __.',
+    })
+  }
+
+  #reportDuplicate(where: string, name: string): void {
+    this.#problems.add({
+      code: 'GRAPHQL_NAME_TAKEN',
+      message: `${where} would be the second field "${name}" of its GraphQL type.`,
+      remedy: 'Rename one of them.',
+    })
+  }
+}
+
 /** Creates GraphQL enums from fields with `oneOf` and `enum`. */
 class EnumReader {
   readonly #enums = new Map<string, EnumModel>()
@@ -96,230 +321,6 @@ function sameValues(one: EnumModel, other: EnumModel): boolean {
     values.length === other.values.size &&
     values.every((value) => [...other.values.values()].includes(value))
   )
-}
-
-export interface Models {
-  readonly records: readonly RecordModel[]
-  readonly enums: readonly EnumModel[]
-}
-
-/** @param tables every table once, including tables that relations lead to */
-export function readModels(
-  tables: readonly Table[],
-  problems: Problems,
-  options: ModelOptions,
-): Models {
-  const reader = new ModelReader(problems, keyColumns(tables), options)
-  const records = tables.map((table) => reader.read(table))
-  for (const model of records) reader.relate(model)
-  // Last, because names that are not visible are taken too.
-  if (options.visible !== undefined)
-    for (const model of records) reader.hideMembers(model, options.visible)
-  return { records, enums: reader.enums.all() }
-}
-
-const noWrites = Object.freeze({ create: false, update: false, delete: false } as const)
-
-const builtInScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
-
-interface ModelOptions {
-  /** Whether ids are global. */
-  readonly hasGlobalIds: boolean
-  /**
-   * The exposed records, and whether clients may write them; undefined for all records with the rules of their
-   * policies.
-   */
-  readonly only: ReadonlyMap<Class, boolean> | undefined
-  /** Fields of `schema.addField` by type. */
-  readonly added: ReadonlyMap<string, ReadonlyMap<string, unknown>>
-  /** What the models have. Default: everything. */
-  readonly visible?: VisibleMembers | undefined
-}
-
-interface OpenModel extends RecordModel {
-  readonly fields: Map<string, FieldModel>
-  readonly relations: Map<string, RelationModel>
-  methods: readonly MethodModel[]
-}
-
-class ModelReader {
-  readonly enums: EnumReader
-  readonly #problems: Problems
-  readonly #models = new Map<Table, OpenModel>()
-  readonly #keyHolders: ReadonlyMap<Column, string>
-  readonly #hasGlobalIds: boolean
-  readonly #only: ModelOptions['only']
-  readonly #added: ModelOptions['added']
-
-  /** @param keyColumns columns that contain keys, with the types of the keys */
-  constructor(
-    problems: Problems,
-    keyColumns: ReadonlyMap<Column, string>,
-    { hasGlobalIds, only, added }: ModelOptions,
-  ) {
-    this.#hasGlobalIds = hasGlobalIds
-    this.#only = only
-    this.#added = added
-    this.#problems = problems
-    this.#keyHolders = keyColumns
-    this.enums = new EnumReader(problems)
-  }
-
-  read(table: Table): RecordModel {
-    const { type, options } = table
-    const policy = policyOf(table)
-    reportPolicy(table, this.#problems)
-    this.#checkName(type.name, `class ${type.name}`)
-    const names = queryNames(type.name, options)
-    this.#checkName(names.one, `${type.name}: the query`)
-    this.#checkName(names.many, `${type.name}: the list query`)
-    const model: OpenModel = {
-      table,
-      type,
-      name: type.name,
-      ...names,
-      ids: this.#hasGlobalIds ? globalIds(type.name) : plainIds,
-      fields: this.#readFields(table),
-      relations: new Map(),
-      methods: this.#readMethods(table),
-      access: policy.read,
-      writes: this.#only?.get(type) === false ? noWrites : policy.writes,
-    }
-    this.#models.set(table, model)
-    return model
-  }
-
-  relate(model: RecordModel): void {
-    const { relations } = this.#models.get(model.table) as OpenModel
-    const isTaken = this.#takenNames(model)
-    for (const relation of model.table.relations.values()) {
-      if (model.table.shape.byName.get(relation.name)?.hidden === true) continue
-      const name = toCamelCase(relation.name)
-      const where = `${model.name}.${relation.name}`
-      this.#checkName(name, where)
-      if (model.fields.has(name) || relations.has(name)) this.#reportDuplicate(where, name)
-      const target = this.#models.get(relation.target)
-      if (target === undefined) continue
-      const isCounted = relation.kind !== 'belongsTo' && !isTaken.has(`${name}Count`)
-      const countName = isCounted ? `${name}Count` : undefined
-      relations.set(name, toRelation(relation, target, { name, countName }))
-    }
-  }
-
-  hideMembers({ table, type }: RecordModel, visible: VisibleMembers): void {
-    const model = this.#models.get(table) as OpenModel
-    const { fields, relations } = model
-    for (const [name, { column }] of fields)
-      if (!visible.shows(type, column.property)) fields.delete(name)
-    for (const [name, { relation }] of relations)
-      if (!visible.shows(type, relation.name)) relations.delete(name)
-    model.methods = model.methods.filter(({ member }) => visible.shows(type, member))
-  }
-
-  /** The names that are used by fields of the application. */
-  #takenNames({ name, fields, methods, table }: RecordModel): ReadonlySet<string> {
-    return new Set([
-      ...fields.keys(),
-      ...methods.map((method) => method.name),
-      ...[...table.relations.keys()].map(toCamelCase),
-      ...(this.#added.get(name)?.keys() ?? []),
-    ])
-  }
-
-  #readFields(table: Table): Map<string, FieldModel> {
-    const fields = new Map<string, FieldModel>()
-    for (const column of table.columns) {
-      if (column.field.hidden) continue
-      const keyType = this.#keyHolders.get(column)
-      // The global id is always named `id`, as `Node` requires.
-      const isNode = this.#hasGlobalIds && keyType !== undefined && column.isKey
-      const name = isNode ? 'id' : toCamelCase(column.property)
-      const where = `${table.type.name}.${column.property}`
-      this.#checkName(name, where)
-      if (fields.has(name)) this.#reportDuplicate(where, name)
-      fields.set(name, this.#readField(table, column, name, keyType))
-    }
-    return fields
-  }
-
-  /** @param keyType the type whose keys the column contains */
-  #readField(table: Table, column: Column, name: string, keyType: string | undefined): FieldModel {
-    const { field } = column
-    const rest = {
-      name,
-      where: `${table.type.name}.${column.property}`,
-      column,
-      isOrdered: isOrdered(column),
-      isInput: !field.readOnly && !column.isKey,
-      access: policyOf(table).columns.get(column),
-    }
-    if (keyType !== undefined && this.#hasGlobalIds)
-      return Object.freeze({ ...rest, ...globalField(keyType) })
-    if (keyType !== undefined && !column.isKey)
-      return Object.freeze({ ...rest, ...foreignKeyField })
-    const isList = field.list && field.nested === undefined && field.kind !== 'json'
-    const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
-    const single = formOf(column, enumeration, isList)
-    const scalar = enumeration?.name ?? scalarOf(field)
-    return Object.freeze({
-      ...rest,
-      type: isList ? `[${scalar}!]` : scalar,
-      form: isList ? 'list' : single,
-      itemForm: isList ? single : undefined,
-      enumeration,
-      ids: column.isKey ? plainIds : undefined,
-      idPrefix: undefined,
-      filter: filterOf(column, enumeration),
-    })
-  }
-
-  #readMethods(table: Table): MethodModel[] {
-    const { type } = table
-    const methods = [...readResolveMetadata(type)].filter(([, metadata]) =>
-      this.#isAvailable(metadata),
-    )
-    return methods.map(([member, metadata]) => {
-      const where = `${type.name}.${member}`
-      const name = toCamelCase(member)
-      this.#checkName(name, where)
-      this.#checkOptions(where, metadata)
-      reportFieldsRead(where, table, metadata.options, this.#problems)
-      return { name, member, metadata, rules: methodRules(table, member) }
-    })
-  }
-
-  /** With a selection of records, methods that return other records are left out. */
-  #isAvailable({ type }: ResolveMetadata): boolean {
-    if (this.#only === undefined) return true
-    const base = type.replace(/[[\]!\s]/g, '')
-    return builtInScalars.has(base) || [...this.#only.keys()].some(({ name }) => name === base)
-  }
-
-  #checkOptions(where: string, { options }: ResolveMetadata): void {
-    this.#problems.addAll(resolveOptions.findProblems(options, `@Resolve of ${where}`))
-    for (const [name, declared] of Object.entries(options.args ?? {}))
-      if (typeof declared === 'object')
-        this.#problems.addAll(
-          argumentOptions.findProblems(declared, `@Resolve of ${where}, ${name}`),
-        )
-  }
-
-  #checkName(name: string, where: string): void {
-    if (isGraphqlName(name)) return
-    this.#problems.add({
-      code: 'GRAPHQL_NAME',
-      message: `${where}: "${name}" is not a valid name in GraphQL.`,
-      remedy: 'Use letters, digits and _. A name must not begin with a digit or __.',
-    })
-  }
-
-  #reportDuplicate(where: string, name: string): void {
-    this.#problems.add({
-      code: 'GRAPHQL_NAME_TAKEN',
-      message: `${where} would be the second field "${name}" of its GraphQL type.`,
-      remedy: 'Rename one of them.',
-    })
-  }
 }
 
 /** A foreign key is an `ID`, like the key that it refers to. */
@@ -405,8 +406,8 @@ const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {
 /** The name of the input type of a filter. `declare-inputs.ts` declares these types. */
 function filterOf(column: Column, enumeration: EnumModel | undefined): string {
   if (column.compares === 'json') return 'JsonFilter'
-  const name = enumeration?.name ?? column.field.entry.graphql.filter
+  const scalar = column.field.entry.graphql.filter
+  const name = enumeration?.name ?? scalar
   if (column.compares === 'list') return `${name}ListFilter`
-  if (enumeration !== undefined && !column.isKey) return `${enumeration.name}Filter`
-  return `${column.field.entry.graphql.filter}Filter`
+  return `${column.isKey ? scalar : name}Filter`
 }
