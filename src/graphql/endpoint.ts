@@ -12,10 +12,8 @@ import { events, selfEndingEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
+import { acceptedMedia, resultTypes, type AcceptedMedia } from './accepted-media.js'
 import {
-  acceptedMedia,
-  resultTypes,
-  type AcceptedMedia,
   readOperationRequest,
   toRequestParams,
   type OperationRequest,
