@@ -9,6 +9,7 @@ import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor } from './filters/cursors.js'
 import { readOrder } from './filters/order.js'
 import type { Id } from './filters/list-options.js'
+import { HttpError } from '../errors/http-error.js'
 import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
@@ -23,7 +24,6 @@ import {
 } from './statements/read-tree.js'
 import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
-import { checkList } from './statements/write-many.js'
 import { readUpsertOptions, type UpsertOptions } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
 
@@ -150,4 +150,14 @@ export abstract class ManyRecords<T extends object> {
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }
+}
+
+/** @throws {HttpError} 400 for a value that is not a list */
+function checkList(method: string, itemName: string, value: unknown): void {
+  if (Array.isArray(value)) return
+  const message = `${method} takes a list of ${itemName}`
+  throw new HttpError(400, message, {
+    code: 'VALIDATION',
+    errors: [{ path: '', code: 'type', message }],
+  })
 }

@@ -11,7 +11,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { clientWriter } from '../../records/clients/client-writer.js'
 import type { CallerWriter } from '../../records/policy/caller-writer.js'
-import { noSuchRow } from '../../records/statements/write-many.js'
+import { noSuchRow } from '../../records/statements/client-errors.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import {

@@ -8,7 +8,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { clientWriter } from '../../records/clients/client-writer.js'
 import type { CallerWriter } from '../../records/policy/caller-writer.js'
-import { noSuchRow } from '../../records/statements/write-many.js'
+import { noSuchRow } from '../../records/statements/client-errors.js'
 import {
   type WriteTree,
   type LinkSet,

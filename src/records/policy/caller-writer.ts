@@ -27,11 +27,11 @@ import { inShard, inShardOf } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import { allowingSwaps } from '../statements/swapped-values.js'
 import { isConcurrentInsert, storedForm, toConflict, upsertTogether } from '../statements/upsert.js'
+import { noSuchRow } from '../statements/client-errors.js'
 import {
-  changeTogether,
-  createTogether,
-  deleteTogether,
-  noSuchRow,
+  updateWithOneStatement,
+  createWithOneStatement,
+  deleteWithOneStatement,
   type ErrorOfRow,
 } from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
@@ -156,8 +156,8 @@ export class CallerWriter {
     const { table, values, treeAt } = rows
     const errorOf = this.#errorsOf(treeAt)
     return this.#writeAll(
-      this.#areAlone(values.length, treeAt),
-      () => createTogether(table, this.source, values, errorOf),
+      this.#needOnlyFieldChecks(values.length, treeAt),
+      () => createWithOneStatement(table, this.source, values, errorOf),
       () => {
         const trees = values.map((_, index) => treeAt(index))
         return this.#begin(
@@ -181,8 +181,8 @@ export class CallerWriter {
     const ownTreeAt = (index: number): WriteTree => treeAt(index).tree
     const errorOf = this.#errorsOf(ownTreeAt)
     return this.#writeAll(
-      this.#areAlone(values.length, ownTreeAt),
-      () => changeTogether(table, this.source, values as readonly Instance[], errorOf),
+      this.#needOnlyFieldChecks(values.length, ownTreeAt),
+      () => updateWithOneStatement(table, this.source, values as readonly Instance[], errorOf),
       () => {
         const keyedTrees = values.map((_, index) => treeAt(index))
         const trees = keyedTrees.map(({ tree }) => tree)
@@ -203,7 +203,7 @@ export class CallerWriter {
   deleteAll(table: Table, ids: readonly Id[]): MaybePromise<number> {
     return this.#writeAll(
       !this.view.isBound(table),
-      () => deleteTogether(table, this.source, ids, writerFor(this.#caller)),
+      () => deleteWithOneStatement(table, this.source, ids, writerFor(this.#caller)),
       () =>
         this.#begin(
           async () => {
@@ -248,7 +248,7 @@ export class CallerWriter {
     }
     const where = await storedForm(table, this.source, by, tree.values).catch(named)
     return this.#writeAll(
-      hasOneRight ? this.#areAlone(1, () => tree) : false,
+      hasOneRight ? this.#needOnlyFieldChecks(1, () => tree) : false,
       () => upsertTogether(table, this.source, by, tree.values).catch(named),
       async () => {
         for (let attempts = 1; ; attempts++) {
@@ -312,14 +312,14 @@ export class CallerWriter {
     return (this.#cachedKeys ??= new KeyChecker(this.source, this.view))
   }
 
-  /** Writes all rows together if none needs its own check. Otherwise, or if that is not possible, it writes row by row. */
+  /** Writes all rows with one statement if none needs its own check. Otherwise, or if that is not possible, row by row. */
   #writeAll<R>(
-    areAlone: MaybePromise<boolean>,
-    together: () => MaybePromise<R | undefined>,
+    needOnlyFieldChecks: MaybePromise<boolean>,
+    withOneStatement: () => MaybePromise<R | undefined>,
     oneByOne: () => Promise<R>,
   ): MaybePromise<R> {
-    return after(areAlone, (mayBeTogether) =>
-      after(mayBeTogether ? together() : undefined, (written) => written ?? oneByOne()),
+    return after(needOnlyFieldChecks, (isPossible) =>
+      after(isPossible ? withOneStatement() : undefined, (written) => written ?? oneByOne()),
     )
   }
 
@@ -328,7 +328,7 @@ export class CallerWriter {
    *
    * @throws {HttpError} 401 or 403 for fields that the caller may not write
    */
-  #areAlone(count: number, treeAt: (index: number) => WriteTree): MaybePromise<boolean> {
+  #needOnlyFieldChecks(count: number, treeAt: (index: number) => WriteTree): MaybePromise<boolean> {
     // Statements for many rows find nested rows of a program themselves.
     if (this.#caller.trusted && count > 1) return true
     const from = (first: number): MaybePromise<boolean> => {
@@ -352,7 +352,7 @@ export class CallerWriter {
     return checkedRelations.size > 0 && this.keys.namesCheckedKey(tree)
   }
 
-  /** Errors of rows that are written together have the names that they have row by row. */
+  /** Errors of rows that are written with one statement have the names that they have row by row. */
   #errorsOf(treeAt: (index: number) => WriteTree): ErrorOfRow {
     return (error, index) => namedError(error, treeAt(index), this.#caller)
   }

@@ -217,3 +217,10 @@ function conflict(message: string, cause?: EngineError, errors?: HttpError['erro
   const reason = cause?.constraint === undefined ? {} : { reason: reasonOf(cause) }
   return new HttpError(409, message, { code: 'CONFLICT', errors, cause, ...reason })
 }
+
+/** The error of a row that does not exist, or that the caller may not see. */
+export function noSuchRow(name: string, id: unknown): HttpError {
+  const text = String(id)
+  const shortened = text.length <= 50 ? text : `${text.slice(0, 50)}…`
+  return new HttpError(404, `There is no ${name} ${shortened}.`, { code: 'NOT_FOUND' })
+}

@@ -24,7 +24,6 @@ import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { InputCheck } from '../../fields/compile-input.js'
 import { removeIdentity } from './write-options.js'
-import { HttpError } from '../../errors/http-error.js'
 
 /** The maximum number of rows in one statement. */
 const maxRows = 5000
@@ -33,44 +32,45 @@ const maxRows = 5000
 export type ErrorOfRow = (error: unknown, index: number) => unknown
 
 /** @returns the records in order; `undefined` if the rows must be written one by one */
-export function createTogether(
+export function createWithOneStatement(
   table: Table,
   source: Source,
   rows: readonly object[],
   errorOf: ErrorOfRow,
 ): MaybePromise<Instance[] | undefined> {
-  return after(readRows(table, source, rows, errorOf), (lists) => {
+  return after(readNewRows(table, source, rows, errorOf), (statementValues) => {
     // References to soft-deleted rows have their own check.
-    if (lists === undefined || mayReferToDeleted(table, lists)) return undefined
-    const { columns, written } = lists
+    if (statementValues === undefined || mayReferToDeleted(table, statementValues)) return undefined
+    const { columns, rowValues } = statementValues
     const run = (here: Source): MaybePromise<Instance[]> =>
       after(typesOf(table, here, columns), (types) => {
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
-        return after(runLists(here, plan, lists), (found) => {
-          const records = found.map(readerOf(table, here))
+        return after(runForRows(here, plan, statementValues), (found) => {
+          const records = found.map(rowReader(table, here))
           const position = columns.indexOf(table.key)
-          const ordered = position < 0 ? records : inOrder(table, records, written, position)
+          const ordered =
+            position < 0 ? records : inOrderOfRows(table, records, rowValues, position)
           reportChanges(table, here, 'created', ordered)
           return ordered
         })
       })
-    return together(table, source, run)
+    return tryStatement(table, source, run)
   })
 }
 
 /**
  * @param rows changes of rows, each with the key under its own name
- * @returns as `createTogether`; also `undefined` if a row does not exist
+ * @returns as `createWithOneStatement`; also `undefined` if a row does not exist
  */
-export function changeTogether(
+export function updateWithOneStatement(
   table: Table,
   source: Source,
   rows: readonly Instance[],
   errorOf: ErrorOfRow,
 ): MaybePromise<Instance[] | undefined> {
-  return after(readChanges(table, source, rows, errorOf), (lists) => {
-    if (lists === undefined || mayReferToDeleted(table, lists)) return undefined
-    const { columns, written, sums, hasVersions } = lists
+  return after(readUpdates(table, source, rows, errorOf), (statementValues) => {
+    if (statementValues === undefined || mayReferToDeleted(table, statementValues)) return undefined
+    const { columns, rowValues, sums, hasVersions } = statementValues
     const extraColumns = 2 * sums.length + (hasVersions ? 1 : 0)
     const run = (here: Source): MaybePromise<Instance[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
@@ -78,15 +78,15 @@ export function changeTogether(
         const plan = here.context
           .plansOf(table)
           .updateEach(writtenColumns, types, sums, hasVersions)
-        return after(runLists(here, plan, lists, written.length), (found) => {
+        return after(runForRows(here, plan, statementValues, rowValues.length), (found) => {
           // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
-          if (found.length < written.length) return undefined
-          const ordered = inOrder(table, found.map(readerOf(table, here)), written, 0)
+          if (found.length < rowValues.length) return undefined
+          const ordered = inOrderOfRows(table, found.map(rowReader(table, here)), rowValues, 0)
           reportChanges(table, here, 'updated', ordered)
           return ordered
         })
       })
-    return together(table, source, run)
+    return tryStatement(table, source, run)
   })
 }
 
@@ -94,7 +94,7 @@ export function changeTogether(
  * @param writer the writer for hooks; undefined: the caller of the current request
  * @returns the number of rows that existed; `undefined` if the rows must be deleted one by one
  */
-export function deleteTogether(
+export function deleteWithOneStatement(
   table: Table,
   source: Source,
   ids: readonly Id[],
@@ -129,26 +129,29 @@ export function deleteTogether(
       here.changed({ event: 'deleted', table, ids: toIds(table, deletedRows) })
     return deletedRows.length
   }
-  return together(table, source, run)
+  return tryStatement(table, source, run)
 }
 
 /** The values of one statement. */
-interface Lists {
+interface StatementValues {
   readonly columns: readonly Column[]
   /** Each row's values of the columns. */
-  readonly written: readonly (readonly unknown[])[]
+  readonly rowValues: readonly (readonly unknown[])[]
 }
 
 /** Some row may refer to a soft-deleted one. */
-function mayReferToDeleted(table: Table, { columns, written }: Lists): boolean {
+function mayReferToDeleted(table: Table, { columns, rowValues }: StatementValues): boolean {
   return referencesToMarked(table).some(({ local }) => {
     const position = columns.indexOf(local)
-    return position >= 0 && written.some((row) => row[position] !== null)
+    return position >= 0 && rowValues.some((row) => row[position] !== null)
   })
 }
 
-/** The columns are the key, the written columns, two bounds for each sum, and the version. */
-interface ChangeLists extends Lists {
+/**
+ * The columns are the key, the written columns, two bounds for each sum, and the version. A sum is written only if the
+ * stored value is within its bounds.
+ */
+interface UpdateValues extends StatementValues {
   readonly sums: readonly Column[]
   readonly hasVersions: boolean
 }
@@ -169,41 +172,41 @@ function readInOrder<R>(
 }
 
 /** @returns `undefined` if the rows have different fields, or must be written one by one */
-function readRows(
+function readNewRows(
   table: Table,
   { context }: Source,
   rows: readonly object[],
   errorOf: ErrorOfRow,
-): MaybePromise<Lists | undefined> {
+): MaybePromise<StatementValues | undefined> {
   if (rows.length < 2 || rows.length > maxRows) return undefined
   if (table.hasWriteHooks || context.dialect.bulk.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
-  const written: unknown[][] = []
+  const rowValues: unknown[][] = []
   let commonColumns: readonly Column[] | undefined
   const read = (row: object, index: number): MaybePromise<boolean> =>
     after(checkRow(create, withShard(table, row), index, errorOf), (record) => {
       if (table.version !== undefined) record[table.version.property] = 1
       const { columns, values } = valuesToInsert(table, codec, record)
       commonColumns ??= columns
-      written.push(values)
+      rowValues.push(values)
       return columns.length === commonColumns.length && columns.length > 0
     })
   return after(readInOrder(rows, read), (haveSameColumns) =>
     haveSameColumns && commonColumns !== undefined
-      ? { columns: commonColumns, written }
+      ? { columns: commonColumns, rowValues }
       : undefined,
   )
 }
 
-/** @returns lists whose first column is the key; `undefined` if the rows have different fields, or one must be read first */
-function readChanges(
+/** @returns values whose first column is the key; `undefined` if the rows have different fields, or one must be read first */
+function readUpdates(
   table: Table,
   { context }: Source,
   rows: readonly Instance[],
   errorOf: ErrorOfRow,
-): MaybePromise<ChangeLists | undefined> {
+): MaybePromise<UpdateValues | undefined> {
   if (rows.length < 2 || rows.length > maxRows) return undefined
   const checks = context.checksOf(table)
   if (table.hasWriteHooks || checks.row !== undefined) return undefined
@@ -211,7 +214,7 @@ function readChanges(
   if (table.shard !== undefined) return undefined
   if (context.dialect.bulk.lists === undefined) return undefined
   const codec = context.codecOf(table)
-  const written: unknown[][] = []
+  const rowValues: unknown[][] = []
   const seenKeys = new Set<unknown>()
   let commonColumns: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
@@ -243,7 +246,7 @@ function readChanges(
         return false
       for (const { before } of sums) values.push(before.low, before.high)
       values.push(...expected)
-      written.push(values)
+      rowValues.push(values)
       return true
     })
   }
@@ -254,7 +257,7 @@ function readChanges(
     const hasVersions = versions === 1 && version !== undefined
     const bounds = sums.flatMap((column) => [column, column])
     const columns = [key, ...commonColumns, ...bounds, ...(hasVersions ? [version] : [])]
-    return { columns, written, sums, hasVersions }
+    return { columns, rowValues, sums, hasVersions }
   })
 }
 
@@ -289,19 +292,19 @@ function areSame(columns: readonly Column[], otherColumns: readonly Column[]): b
  *
  * @returns `undefined` if the work returns it, or the database refused the statement
  */
-function together<R>(
+function tryStatement<R>(
   table: Table,
   source: Source,
   work: (here: Source) => MaybePromise<R | undefined>,
 ): MaybePromise<R | undefined> {
-  const isPart = isInTransaction(source.runner())
+  const hasTransaction = isInTransaction(source.runner())
   return attempt<R | undefined>(
     () =>
-      isPart
+      hasTransaction
         ? source.atomically((part) => promise(() => work(part)))
         : withAnnouncement<R | undefined>(table, source, work),
     (error) => {
-      if (!isRefused(error, isPart)) throw toUnavailable(error)
+      if (!mayWriteOneByOne(error, hasTransaction)) throw toUnavailable(error)
       source.context.plansOf(table).types = undefined
       return undefined
     },
@@ -309,12 +312,12 @@ function together<R>(
 }
 
 /**
- * True for errors of a single row, of a changed column type, or of other transactions for which single writes would
- * wait.
+ * Whether the rows can be written one by one after an error of a single row, of a changed column type, or of other
+ * transactions, for which single writes wait. Within a transaction, a conflict ends the complete transaction.
  */
-function isRefused(error: unknown, isPart: boolean): boolean {
+function mayWriteOneByOne(error: unknown, hasTransaction: boolean): boolean {
   if (!(error instanceof EngineError) || error.kind === 'unavailable') return false
-  return error.kind !== 'conflict' || !isPart
+  return error.kind !== 'conflict' || !hasTransaction
 }
 
 /** The columns' types in the database. They are read once, and again after a failed statement. */
@@ -343,27 +346,27 @@ function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
 }
 
 /** @param count the number of rows, if the statement needs it */
-function runLists(
+function runForRows(
   here: Source,
   plan: Plan,
-  { columns, written }: Lists,
+  { columns, rowValues }: StatementValues,
   count?: number,
 ): MaybePromise<readonly Row[]> {
   const { lists } = here.context.dialect.bulk
-  const values: unknown[] = columns.map((_, position) => lists?.write(written, position))
+  const values: unknown[] = columns.map((_, position) => lists?.write(rowValues, position))
   if (count !== undefined) values.push(count)
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
 
-function readerOf(table: Table, { context }: Source): (row: Row) => Instance {
+function rowReader(table: Table, { context }: Source): (row: Row) => Instance {
   return context.codecOf(table).readRow as (row: Row) => Instance
 }
 
 /** The records in the order of the rows, whose keys are at a position; undefined for a missing record. */
-function inOrder(
+function inOrderOfRows(
   { key: { property: name } }: Table,
   records: readonly Instance[],
-  rows: Lists['written'],
+  rows: StatementValues['rowValues'],
   position: number,
 ): Instance[] {
   const isOrdered = (record: Instance, index: number): boolean =>
@@ -381,20 +384,4 @@ function reportChanges(
 ): void {
   const name = table.key.property
   here.changed({ event, table, ids: records.map((record) => record[name] as Id) })
-}
-
-/** @throws {HttpError} 400 for a value that is not a list */
-export function checkList(method: string, itemName: string, value: unknown): void {
-  if (Array.isArray(value)) return
-  const message = `${method} takes a list of ${itemName}`
-  throw new HttpError(400, message, {
-    code: 'VALIDATION',
-    errors: [{ path: '', code: 'type', message }],
-  })
-}
-
-export function noSuchRow(name: string, id: unknown): HttpError {
-  const text = String(id)
-  const shortened = text.length <= 50 ? text : `${text.slice(0, 50)}…`
-  return new HttpError(404, `There is no ${name} ${shortened}.`, { code: 'NOT_FOUND' })
 }
