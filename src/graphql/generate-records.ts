@@ -15,7 +15,7 @@ import type { Problems } from '../errors/problems.js'
 import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { createPlanner } from './planner/create-planner.js'
-import { declareAggregateTest, declareAggregateTypes } from './records/declare-aggregates.js'
+import { declareSharedAggregateTypes, declareAggregateTypes } from './records/declare-aggregates.js'
 import {
   declareEnum,
   declareOrder,
@@ -148,7 +148,7 @@ function declareTypes(
   const [first] = records
   if (first === undefined) return
   for (const [name, type] of declareScalarFilters(records)) types.add(name, type, 'the filters')
-  for (const [name, type] of declareAggregateTest()) types.add(name, type, 'the aggregates')
+  for (const [name, type] of declareSharedAggregateTypes()) types.add(name, type, 'the aggregates')
   types.add('PageInfo', declarePageInfo(first), 'the pages')
 }
 

@@ -90,7 +90,7 @@ function nodeQueries(
   const names = new Set<string>()
   for (const one of Array.isArray(ids) ? (ids as unknown[]) : [ids ?? id]) {
     const model = modelOf(models, one)
-    if (model !== undefined) names.add(`Query.${model.one}`)
+    if (model !== undefined) names.add(`Query.${model.singular}`)
   }
   return [...names]
 }

@@ -15,7 +15,7 @@ import {
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/condition.js'
-import { readPageQuery } from '../records/pages.js'
+import { readRequestedPage } from '../records/pages.js'
 import { inGivenShard } from '../records/query-reader.js'
 import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
@@ -145,8 +145,8 @@ function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
     const codec = context.codecOf(model.table)
     const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
-    const rows = reader.rows(model.table)
-    const where = allOf(reader.keyCondition(model.table, key), rows)
+    const rowFilter = reader.rowFilter(model.table)
+    const where = allOf(reader.keyCondition(model.table, key), rowFilter)
     checkShard(model.table, where)
     return (relationQueries) => ({
       query: 'object',
@@ -166,7 +166,7 @@ function readCount(model: RecordModel): ReadRoot {
 
 function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoot {
   return (args, reader, context) => {
-    const page = readPageQuery(model, args, reader, context)
+    const page = readRequestedPage(model, args, reader, context)
     checkShard(model.table, page.filter)
     if (page.position !== undefined)
       return unplannable('Resolvers read pages of a search, whose cursors are offsets.')

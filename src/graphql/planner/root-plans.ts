@@ -125,7 +125,7 @@ export class StatementPreparation {
     return this.#compiler.relations.map((entry) => {
       const { target } = entry.relation
       if (entry.kind === 'count' || entry.args === undefined)
-        return { where: reader.rows(target.table) }
+        return { where: reader.rowFilter(target.table) }
       const { constant, read } = entry.args
       return reader.list(target, read(variables), constant !== undefined)
     })

@@ -8,7 +8,7 @@ import {
   type FieldModel,
   type RelationModel,
 } from '../records/model.js'
-import type { PageArguments as ReadPage } from '../records/pages.js'
+import type { RequestedPage } from '../records/pages.js'
 import type { AccessRule } from '../../auth/access.js'
 import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
 import { graphqlLibrary } from '../library.js'
@@ -48,11 +48,11 @@ export function selectionOf(
 export function pageOf(
   { table }: RecordModel,
   page: readonly SelectedPage[],
-  { filter, condition, order, reading, isBackward, startsAtCursor }: ReadPage,
+  { filter, condition, order, readingOrder, isBackward, startsAtCursor }: RequestedPage,
   { limit, oneMore }: { readonly limit: number; readonly oneMore: number },
   relationQueries: RelationQueries,
 ): PageQuery {
-  const rows = { table, where: condition, order: reading, limit: oneMore }
+  const rows = { table, where: condition, order: readingOrder, limit: oneMore }
   const entries = pageEntriesOf(page, relationQueries)
   return {
     query: 'page',

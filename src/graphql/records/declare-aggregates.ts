@@ -176,9 +176,9 @@ export function declareAggregate(
   model: RecordModel,
   services: RecordServices,
 ): [string, GraphqlField] {
-  const { name, many, access } = model
+  const { name, plural, access } = model
   return [
-    `${many}Aggregate`,
+    `${plural}Aggregate`,
     {
       type: `[${name}Aggregate!]`,
       description:
@@ -260,8 +260,8 @@ const meanings: Readonly<Record<AggregateFunction, string>> = {
   max: 'Largest values',
 }
 
-/** The input types of `having`, shared by all records. */
-export function declareAggregateTest(): [string, TypeDeclaration][] {
+/** The types of `having` and of groups by time, which all records share. */
+export function declareSharedAggregateTypes(): [string, TypeDeclaration][] {
   const description =
     'A number, or a value of the type of the field, such as a string for decimals.'
   const declare = (compares: 'order' | 'text', about: string): TypeDeclaration =>

@@ -141,10 +141,10 @@ function readByKeys(
   source: Source,
 ): MaybePromise<Map<string, Instance>> {
   const { context } = source
-  const rows = reader.rows(table)
+  const rowFilter = reader.rowFilter(table)
   const packed = context.dialect.lists.encode(table.key, keys)
   const byKeys = isOneOf(table.key, reader.values.push(packed) - 1)
-  const condition = boundToShard(table, context, reader, allOf(byKeys, rows))
+  const condition = boundToShard(table, context, reader, allOf(byKeys, rowFilter))
   const { key, values } = reader
   const filter = { condition, key: `b${key}`, count: values.length, withDeleted: false }
   const plan = context.plansOf(table).list(filter, byKey(table), {})

@@ -75,7 +75,7 @@ function isPresent(value: unknown): boolean {
 type Declarations = [string, GraphqlField][]
 
 export function declareQueries(model: RecordModel, services: RecordServices): Declarations {
-  const { name, one, many, simplePlural, access } = model
+  const { name, singular, plural, simplePlural, access } = model
   const list: GraphqlField = {
     type: `[${name}!]`,
     args: {
@@ -99,7 +99,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
   }
   const queries: Declarations = [
     [
-      one,
+      singular,
       withShardArgument(model, {
         type: name,
         args: { id: 'ID' },
@@ -108,9 +108,9 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         resolve: (_root, args, context) => resolveOne(model, services, args.id, context),
       }),
     ],
-    [many, list],
+    [plural, list],
     [
-      `${one}Count`,
+      `${singular}Count`,
       {
         type: 'Int',
         args: { where: `${name}Where` },
@@ -119,11 +119,11 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         resolve: (_root, args, context) => resolveCount(model, services, args.where, context),
       },
     ],
-    [`${many}Page`, declarePage(model, services)],
+    [`${plural}Page`, declarePage(model, services)],
     declareAggregate(model, services),
   ]
   if (simplePlural !== undefined)
-    queries.push([simplePlural, { ...list, deprecated: `Use ${many}.` }])
+    queries.push([simplePlural, { ...list, deprecated: `Use ${plural}.` }])
   return queries
 }
 

@@ -73,8 +73,11 @@ export interface RecordModel {
   readonly type: Class
   /** The class's name. */
   readonly name: string
-  readonly one: string
-  readonly many: string
+  /** The query for one record: `category`. */
+  readonly singular: string
+  /** The query for a list: `categories`. */
+  readonly plural: string
+  /** The deprecated query for a list, if its name differs: `categorys`. */
   readonly simplePlural: string | undefined
   /** The form of its ids. */
   readonly ids: IdForm

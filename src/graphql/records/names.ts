@@ -16,9 +16,9 @@ import type { FieldModel, RecordModel } from './model.js'
 /** The names of a record's queries. */
 export interface QueryNames {
   /** The query for one record: `category`. */
-  readonly one: string
+  readonly singular: string
   /** The query for a list: `categories`. */
-  readonly many: string
+  readonly plural: string
   /** The name with a plain `s`, if it differs: `categorys`. */
   readonly simplePlural: string | undefined
 }
@@ -32,12 +32,13 @@ export function queryNames(
   typeName: string,
   options: { readonly name?: string; readonly plural?: string },
 ): QueryNames {
-  const one = options.name ?? typeName.toLowerCase()
-  if (options.plural !== undefined) return { one, many: options.plural, simplePlural: undefined }
-  const plural = toPlural(one)
-  const many = plural === one ? `${one}List` : plural
-  const simplePlural = `${one}s`
-  return { one, many, simplePlural: simplePlural === many ? undefined : simplePlural }
+  const singular = options.name ?? typeName.toLowerCase()
+  if (options.plural !== undefined)
+    return { singular, plural: options.plural, simplePlural: undefined }
+  const pluralWord = toPlural(singular)
+  const plural = pluralWord === singular ? `${singular}List` : pluralWord
+  const simplePlural = `${singular}s`
+  return { singular, plural, simplePlural: simplePlural === plural ? undefined : simplePlural }
 }
 
 /** The plural in the names of mutations of many rows: `Product` gives `Products`. */

@@ -51,11 +51,11 @@ function readPage(
   const source = database.forClient(caller.request)
   const { listMax } = services
   const reader = new QueryReader({ database, caller, listMax })
-  const page = readPageQuery(model, args, reader, source.context)
-  const { condition, order, reading, count, isBackward, startsAtCursor, position } = page
+  const page = readRequestedPage(model, args, reader, source.context)
+  const { condition, order, readingOrder, count, isBackward, startsAtCursor, position } = page
   const query = {
     where: condition,
-    order: reading,
+    order: readingOrder,
     limit: reader.values.push(count + 1) - 1,
     offset: reader.values.push(position ?? 0) - 1,
   }
@@ -98,14 +98,14 @@ function cursorAt({ records, order, position }: ResolvedPage, index: number): st
     : writeOffsetCursor(position + index + 1)
 }
 
-export interface PageArguments {
+export interface RequestedPage {
   /** The condition of the rows on all pages. */
   readonly filter: Condition | undefined
   /** The condition with the cursors. */
   readonly condition: Condition | undefined
   readonly order: Order
   /** The order in which rows are read. */
-  readonly reading: Order
+  readonly readingOrder: Order
   readonly count: number
   /** Whether rows are read from the end. */
   readonly isBackward: boolean
@@ -116,12 +116,12 @@ export interface PageArguments {
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
-export function readPageQuery(
+export function readRequestedPage(
   model: RecordModel,
   { first, last, after, before, where, orderBy }: FieldArguments,
   reader: QueryReader,
   records: RecordsContext,
-): PageArguments {
+): RequestedPage {
   const isBackward = isPresent(last)
   if (isBackward && isPresent(first)) throw invalid('last', 'type', 'cannot be combined with first')
   const count = isBackward
@@ -140,7 +140,7 @@ export function readPageQuery(
       filter,
       condition: filter,
       order,
-      reading: order,
+      readingOrder: order,
       count,
       isBackward,
       startsAtCursor,
@@ -156,12 +156,13 @@ export function readPageQuery(
   const beforeCondition = isPresent(before)
     ? afterCursor(before, table, backward, codecOf, reader, 'before')
     : undefined
+  // The cached plan of the statement depends on the cursors that it has.
   reader.key += `${isBackward ? '<' : ''}${beforeCondition === undefined ? '' : 'b'}`
   return {
     filter,
     condition: allOf(filter, allOf(afterCondition, beforeCondition)),
     order,
-    reading: isBackward ? { ...backward, key: `<${order.key}` } : order,
+    readingOrder: isBackward ? { ...backward, key: `<${order.key}` } : order,
     count,
     isBackward,
     startsAtCursor: (isBackward ? beforeCondition : afterCondition) !== undefined,

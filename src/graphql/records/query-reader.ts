@@ -82,7 +82,7 @@ export class QueryReader {
    * rows.
    */
   condition(model: RecordModel, where: unknown): Condition | undefined {
-    if (where === undefined || where === null) return this.rows(model.table)
+    if (where === undefined || where === null) return this.rowFilter(model.table)
     const reader = new FilterReader(this.#options.database.context, true, this.values)
     const clientCondition = reader.read(
       model.table,
@@ -117,7 +117,7 @@ export class QueryReader {
   }
 
   /** The caller's row filter; `undefined` if all rows are visible. */
-  rows(table: Table): Condition | undefined {
+  rowFilter(table: Table): Condition | undefined {
     return this.#view.rows(table, this)
   }
 

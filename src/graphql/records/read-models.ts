@@ -103,8 +103,8 @@ class ModelReader {
     reportPolicy(table, this.#problems)
     this.#reportInvalidName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
-    this.#reportInvalidName(names.one, `${type.name}: the query`)
-    this.#reportInvalidName(names.many, `${type.name}: the list query`)
+    this.#reportInvalidName(names.singular, `${type.name}: the query`)
+    this.#reportInvalidName(names.plural, `${type.name}: the list query`)
     const model: MutableModel = {
       table,
       type,

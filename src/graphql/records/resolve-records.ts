@@ -49,7 +49,11 @@ export function resolveOne(
   return readOne(model, source, reader, model.ids.read(id))
 }
 
-/** As `resolveOne`, with a new reader. */
+/**
+ * As `resolveOne`.
+ *
+ * @param reader a new reader, which has read nothing yet
+ */
 export function readOne(
   model: RecordModel,
   source: Source,
@@ -60,8 +64,8 @@ export function readOne(
   const key = toKey(codec, id)
   if (key === undefined) return null
   const { table } = model
-  const rows = reader.rows(table)
-  const condition = allOf(reader.keyCondition(table, key), rows)
+  const rowFilter = reader.rowFilter(table)
+  const condition = allOf(reader.keyCondition(table, key), rowFilter)
   checkShard(table, condition)
   const { values } = reader
   const filter = { condition, key: reader.key, count: values.length, withDeleted: false }
@@ -153,7 +157,7 @@ function resolveRelationCount(request: RelationRequest, record: Instance): Maybe
   const { table } = relation.relation
   const batch = batchOf<number>(request, record, (keys) => {
     const { source, reader } = openBelow(record, services, caller)
-    const where = reader.rows(relation.relation.target)
+    const where = reader.rowFilter(relation.relation.target)
     const counts = countRelated(relation.relation, keys, source, { where, slots: reader })
     return after(counts, (found) => (key) => found.get(String(key)) ?? 0)
   })
@@ -179,7 +183,7 @@ function resolveBelongsTo(
   const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
     const { source, reader } = openBelow(record, services, caller)
-    const rows = { where: reader.rows(target) }
+    const rows = { where: reader.rowFilter(target) }
     const found = readBelow(record, relation.relation, keys, reader, () =>
       readRelated(relation.relation, keys, source, {
         key: reader.key,

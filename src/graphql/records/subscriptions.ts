@@ -34,21 +34,21 @@ function columnsOf(condition: Condition | undefined): readonly Column[] {
  * Weakens a condition so that it needs only columns of the record's own table: every row that matches the result
  * matches the complete condition. Rows of other tables may have changed or been deleted in the meantime.
  *
- * @param isDenied within a `not`
+ * @param isNegated within a `not`
  */
-function localPart(condition: Condition, isDenied = false): Condition {
+function weakenToOwnColumns(condition: Condition, isNegated = false): Condition {
   switch (condition.kind) {
     case 'all':
     case 'any': {
-      const parts = condition.parts.map((part) => localPart(part, isDenied))
+      const parts = condition.parts.map((part) => weakenToOwnColumns(part, isNegated))
       return { ...condition, parts }
     }
     case 'not':
-      return { ...condition, part: localPart(condition.part, !isDenied) }
+      return { ...condition, part: weakenToOwnColumns(condition.part, !isNegated) }
     case 'related':
     // A search finds only existing rows.
     case 'search':
-      return { kind: isDenied ? 'all' : 'any', parts: [] }
+      return { kind: isNegated ? 'all' : 'any', parts: [] }
     default:
       return condition
   }
@@ -123,9 +123,10 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   readonly #context: unknown
   readonly #caller: Caller
   #waiting: RowChanges[] = []
-  /** The number of rows in the first element of `#waiting` that were sent already. */
-  #handled = 0
-  #size = 0
+  /** The number of rows of the first element of `#waiting` that were taken already. */
+  #takenRows = 0
+  /** The number of rows in `#waiting` that were not taken yet. */
+  #waitingRows = 0
   #wakeCallbacks: (() => void)[] = []
   #ended = false
   #stop: () => void = () => undefined
@@ -149,12 +150,12 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     if (this.#ended) return
     if (changes.event === 'lost') {
       if (this.#waiting.at(-1)?.event !== 'lost') this.#waiting.push(changes)
-    } else if (this.#size + changes.ids.length > this.#services.maxEvents()) {
+    } else if (this.#waitingRows + changes.ids.length > this.#services.maxEvents()) {
       this.#waiting = [{ ...changes, event: 'lost', ids: [] }]
-      this.#size = this.#handled = 0
+      this.#waitingRows = this.#takenRows = 0
     } else {
       this.#waiting.push(changes)
-      this.#size += changes.ids.length
+      this.#waitingRows += changes.ids.length
     }
     this.#wake()
   }
@@ -169,13 +170,13 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   async next(): Promise<IteratorResult<ChangeOrFailure>> {
     for (;;) {
       if (this.#waiting.length > 0) await subscriberSlots.take()
-      const one = this.#take()
-      if (one === undefined) {
+      const waitingChange = this.#take()
+      if (waitingChange === undefined) {
         if (this.#ended) return { value: undefined, done: true }
         await new Promise<void>((resolve) => this.#wakeCallbacks.push(resolve))
         continue
       }
-      const value = await this.#read(one)
+      const value = await this.#read(waitingChange)
       // After the end, only the failure that ended the stream is still sent.
       if (this.#ended && (value === undefined || 'change' in value)) continue
       if (value !== undefined) return { value, done: false }
@@ -199,14 +200,14 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     const [changes] = this.#waiting
     if (changes === undefined) return undefined
     const { ids, past } = changes
-    const id = ids[this.#handled]
-    const one = { changes, id, past: past?.[this.#handled] }
-    if (id !== undefined) this.#size--
-    if (++this.#handled >= ids.length) {
+    const id = ids[this.#takenRows]
+    const waitingChange = { changes, id, past: past?.[this.#takenRows] }
+    if (id !== undefined) this.#waitingRows--
+    if (++this.#takenRows >= ids.length) {
       this.#waiting.shift()
-      this.#handled = 0
+      this.#takenRows = 0
     }
-    return one
+    return waitingChange
   }
 
   /** @returns `undefined` if the caller may not see the row, or if it no longer exists */
@@ -241,7 +242,8 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     read: (reader: QueryReader) => MaybePromise<T>,
   ): Promise<T> {
     const reader = this.#reader()
-    reader.rows(this.#model.table)
+    // The row filter gives the reader the key and the values that identify it.
+    reader.rowFilter(this.#model.table)
     const reading = readShared(changes, id, reader, () => read(this.#reader()))
     if (!isThenable(reading)) return reading
     const value = await reading
@@ -269,8 +271,8 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
 
   /** The caller's row filter, weakened to columns of the record itself. */
   #ownRows(reader: QueryReader): Condition | undefined {
-    const rows = reader.rows(this.#model.table)
-    return rows && localPart(rows)
+    const rowFilter = reader.rowFilter(this.#model.table)
+    return rowFilter && weakenToOwnColumns(rowFilter)
   }
 
   #reader(): QueryReader {
@@ -300,7 +302,7 @@ export function declareSubscription(
   model: RecordModel,
   services: RecordServices,
 ): [string, GraphqlField] {
-  const { name, one, access } = model
+  const { name, singular, access } = model
   const field: GraphqlField = {
     type: `${name}Change`,
     access,
@@ -312,7 +314,7 @@ export function declareSubscription(
       throw change.failure
     },
   }
-  return [`${one}Changed`, field]
+  return [`${singular}Changed`, field]
 }
 
 /**
@@ -320,7 +322,7 @@ export function declareSubscription(
  * type ProductChange { event: ChangeEvent!  id: ID!  product: Product }
  * ```
  */
-export function declareChange({ name, one, ids }: RecordModel): [string, TypeDeclaration] {
+export function declareChange({ name, singular, ids }: RecordModel): [string, TypeDeclaration] {
   const read = (type: string, read: (change: RecordChange) => unknown): GraphqlField => ({
     type,
     resolve: (change) => read(change as RecordChange),
@@ -329,7 +331,7 @@ export function declareChange({ name, one, ids }: RecordModel): [string, TypeDec
     event: read('ChangeEvent!', ({ event }) => event),
     id: read('ID!', ({ id }) => ids.write(id)),
     // The records `Event` and `Id` would otherwise collide with the fields above.
-    [one === 'event' || one === 'id' ? `${one}Record` : one]: {
+    [singular === 'event' || singular === 'id' ? `${singular}Record` : singular]: {
       ...read(name, ({ record }) => record),
       description: 'The current record. Null after a deletion.',
     },

@@ -34,8 +34,8 @@ describe('queryNames', () => {
     ['Sheep', {}, 'sheep', 'sheepList', 'sheeps'],
     ['Product', { name: 'item' }, 'item', 'items', undefined],
     ['Product', { plural: 'goods' }, 'product', 'goods', undefined],
-  ])('names the queries of %s with %j', (type, options, one, many, simplePlural) => {
-    expect(queryNames(type, options)).toEqual({ one, many, simplePlural })
+  ])('names the queries of %s with %j', (type, options, singular, plural, simplePlural) => {
+    expect(queryNames(type, options)).toEqual({ singular, plural, simplePlural })
   })
 })
 
