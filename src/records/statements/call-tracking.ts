@@ -12,7 +12,7 @@ export interface CallContext {
   readonly request: WritingRequest | undefined
 }
 
-/** A request whose changes end with it. */
+/** A request whose changes stop at its timeout. */
 export interface WritingRequest {
   writing: ClientWriting | undefined
   /** Runs its changes outside transactions. */
@@ -38,15 +38,16 @@ const idleTime = 1_000
 
 export class CallTracking {
   readonly #contexts = new AsyncLocalStorage<CallContext | undefined>()
-  #open = 0
+  /** The number of transactions and requests that have not ended. */
+  #openCalls = 0
   /** True while calls are followed through promises. */
   #isTracking = false
   /** By `performance.now`: until when code of ended transactions is followed. */
   #trackedUntil = 0
-  /** Ended transactions to which a promise, a timer or another object may still lead. */
-  #reachable = 0
+  /** The number of ended transactions to which a promise, a timer or another object may still lead. */
+  #reachableTransactions = 0
   readonly #collected = new FinalizationRegistry(() => {
-    this.#reachable--
+    this.#reachableTransactions--
   })
   /** Runs until it is clear that nothing needs the context of calls. */
   #idle: NodeJS.Timeout | undefined
@@ -69,13 +70,13 @@ export class CallTracking {
   /** Recognizes code that an ended transaction has left running. */
   followEnded(scope: Scope): void {
     this.#trackedUntil = performance.now() + endedTransactionTime
-    this.#reachable++
+    this.#reachableTransactions++
     this.#collected.register(scope, undefined)
   }
 
-  /** Begins work that is tracked: a transaction, or a request whose changes end with it. */
+  /** Begins work that is tracked: a transaction, or a request whose changes stop at its timeout. */
   begin(): void {
-    this.#open++
+    this.#openCalls++
     this.#isTracking = true
   }
 
@@ -87,12 +88,12 @@ export class CallTracking {
    * garbage collector has found nothing that leads to one, or `endedTransactionTime` is over.
    */
   end(): void {
-    if (--this.#open > 0 || this.#idle !== undefined) return
+    if (--this.#openCalls > 0 || this.#idle !== undefined) return
     const check = (): void => {
       this.#idle = undefined
-      if (this.#open > 0) return
+      if (this.#openCalls > 0) return
       const remaining = this.#trackedUntil - performance.now()
-      if (this.#reachable > 0 && remaining > 0)
+      if (this.#reachableTransactions > 0 && remaining > 0)
         this.#idle = setTimeout(check, Math.min(idleTime, remaining)).unref()
       else {
         this.#isTracking = false
