@@ -84,7 +84,7 @@ export class RecordWriter {
     const { key, tree } = readChange(model, id, input)
     const expected = toExpected(expectedVersion)
     return after(this.#writer.update(key, tree, { expected }), (changed) =>
-      found(changed, model, id),
+      checkFound(changed, model, id),
     )
   }
 
@@ -96,7 +96,7 @@ export class RecordWriter {
   ): (() => MaybePromise<Instance>) | undefined {
     const { key, tree } = readChange(model, id, input)
     if (!this.#writer.isOneStatement(tree)) return undefined
-    return () => after(this.#writer.update(key, tree), (changed) => found(changed, model, id))
+    return () => after(this.#writer.update(key, tree), (changed) => checkFound(changed, model, id))
   }
 
   /** @returns false if the record does not exist or the caller may not see it */
@@ -108,7 +108,7 @@ export class RecordWriter {
 }
 
 /** @throws {HttpError} 404 `NOT_FOUND` if no row was updated */
-function found(changed: Instance | null, model: RecordModel, id: string): Instance {
+function checkFound(changed: Instance | null, model: RecordModel, id: string): Instance {
   if (changed === null) throw noSuchRow(model.name, id)
   return changed
 }
@@ -139,7 +139,7 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
   const belongsTo: BelongsToWrite[] = []
   const toMany: ToMany[] = []
   const links: LinkSet[] = []
-  let withoutOperation: string | undefined
+  let pathWithoutOperation: string | undefined
   const values: Record<string, unknown> = {}
   const fields = isPlainObject(input) ? input : {}
   for (const name of Object.keys(fields)) {
@@ -150,15 +150,15 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
       values[field.column.property] = toProperty(field, value, at)
       continue
     }
-    const found = relationNamed(model, name)
-    if (found === undefined) throw invalid(at, 'unknown', 'is unknown')
+    const relation = relationNamed(model, name)
+    if (relation === undefined) throw invalid(at, 'unknown', 'is unknown')
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
-    if (found.idsName === name) links.push(readLinks(found, value, at))
+    if (relation.idsName === name) links.push(readLinks(relation, value, at))
     else {
-      const nested = found.isList
-        ? readToManyInput(found, value, at)
-        : readBelongsToInput(found, value, at)
-      if (nested.isBare) withoutOperation ??= at
+      const nested = relation.isList
+        ? readToManyInput(relation, value, at)
+        : readBelongsToInput(relation, value, at)
+      if (!nested.namesOperation) pathWithoutOperation ??= at
       if ('toMany' in nested) toMany.push(nested.toMany)
       else if (nested.belongsTo !== undefined) belongsTo.push(nested.belongsTo)
     }
@@ -172,7 +172,7 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     belongsTo,
     toMany,
     links,
-    withoutOperation,
+    pathWithoutOperation,
     toClientError: mapError,
   }
 }
@@ -188,11 +188,11 @@ function readToManyInput(
   { relation, target }: RelationModel,
   value: unknown,
   at: string,
-): { toMany: ToMany; isBare: boolean } {
+): { toMany: ToMany; namesOperation: boolean } {
   const items = value as unknown[]
   const [first] = items
   if (items.length === 1 && isOperationObject(target, first))
-    return { toMany: readToMany(relation, first, at, readerOf(target)), isBare: false }
+    return { toMany: readToMany(relation, first, at, readerOf(target)), namesOperation: true }
   const trees = items.map((one, index) => {
     if (isOperationObject(target, one))
       throw invalid(
@@ -202,18 +202,18 @@ function readToManyInput(
       )
     return readInput(target, one, `${at}.${index}`)
   })
-  return { toMany: newRowsToMany(relation, at, trees), isBare: true }
+  return { toMany: newRowsToMany(relation, at, trees), namesOperation: false }
 }
 
 function readBelongsToInput(
   { relation, target }: RelationModel,
   value: unknown,
   at: string,
-): { belongsTo: BelongsToWrite | undefined; isBare: boolean } {
+): { belongsTo: BelongsToWrite | undefined; namesOperation: boolean } {
   if (isOperationObject(target, value))
-    return { belongsTo: readBelongsTo(relation, value, at, readerOf(target)), isBare: false }
+    return { belongsTo: readBelongsTo(relation, value, at, readerOf(target)), namesOperation: true }
   const tree = readInput(target, value, at)
-  return { belongsTo: { relation, path: at, operation: 'create', tree }, isBare: true }
+  return { belongsTo: { relation, path: at, operation: 'create', tree }, namesOperation: false }
 }
 
 function readerOf(model: RecordModel): NestedReader {

@@ -197,7 +197,7 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
     belongsTo,
     toMany,
     links,
-    withoutOperation: undefined,
+    pathWithoutOperation: undefined,
     toClientError,
   }
 }
@@ -214,7 +214,7 @@ export function readRowTree(table: Table, input: object, row: number): WriteTree
     belongsTo: [],
     toMany: [],
     links: [],
-    withoutOperation: undefined,
+    pathWithoutOperation: undefined,
     toClientError: errorNaming(path, row),
   }
 }

@@ -21,7 +21,7 @@ export interface WriteTree {
   /** Many-to-many: the complete new set of links. */
   readonly links: readonly LinkSet[]
   /** The path of a nested row without an operation, which is allowed for new rows only. */
-  readonly withoutOperation: string | undefined
+  readonly pathWithoutOperation: string | undefined
   /** Converts an error about this row into the client's terms. */
   readonly toClientError: (error: unknown) => unknown
 }
@@ -106,10 +106,10 @@ export function checkParentKey({ belongsTo, path }: WriteTree, foreign: string):
 /**
  * Nested rows without an operation are only allowed when their parent is created. @throws {HttpError} 400 `VALIDATION`
  */
-export function checkOperations({ withoutOperation }: WriteTree): void {
-  if (withoutOperation !== undefined)
+export function checkOperations({ pathWithoutOperation }: WriteTree): void {
+  if (pathWithoutOperation !== undefined)
     throw invalid(
-      withoutOperation,
+      pathWithoutOperation,
       'readOnly',
       'is only allowed when its parent is created: write { create: … }',
     )
