@@ -211,7 +211,7 @@ export type { GraphqlLimits } from './graphql/limits.js'
 export type { GraphQLResult } from './graphql/outcome.js'
 export type { AddedFieldDefinition, RootDefinition, Schema } from './graphql/schema.js'
 export { Resolve, type ResolveOptions } from './graphql/records/model.js'
-export { fromGlobalId, toGlobalId, type GlobalId } from './graphql/records/model.js'
+export { fromGlobalId, toGlobalId, type GlobalId } from './graphql/records/global-ids.js'
 
 export { bootstrap } from './bootstrap/bootstrap.js'
 export type { Application, RouteSummary } from './bootstrap/application.js'

@@ -17,7 +17,8 @@ import type { Limit } from '../../sql/tree.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import type { FieldArguments, ArgumentDeclaration, GraphqlField } from '../declarations.js'
-import { plainIds, type IdForm, type FieldModel, type RecordModel } from './model.js'
+import { plainIds, type IdForm } from './global-ids.js'
+import type { FieldModel, RecordModel } from './model.js'
 import { inShard } from '../../records/statements/shard.js'
 
 /** A list's default length. */

@@ -11,10 +11,9 @@ import {
   readResolveMetadata,
   resolveOptions,
   type ResolveMetadata,
-  globalIds,
   keyColumns,
-  plainIds,
 } from './model.js'
+import { globalIds, plainIds } from './global-ids.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
