@@ -94,9 +94,8 @@ function aggregatedOutput(
   field: FieldModel,
   aggregate?: AggregateFunction,
 ): (row: unknown) => unknown {
-  // Sums and averages can exceed the range of the field.
-  const keepsType = aggregate === undefined || aggregate === 'min' || aggregate === 'max'
-  const write = outputOf(keepsType || field.form !== 'int' ? field : { ...field, form: 'integer' })
+  const isOfField = aggregate === undefined || hasTypeOfField(aggregate)
+  const write = outputOf(isOfField || field.form !== 'int' ? field : { ...field, form: 'integer' })
   const { column } = field
   const name = aggregate === undefined ? column.property : nameOf(aggregate, column)
   // The key of a group by time is a date or a local hour, not a value of the field.
@@ -303,12 +302,16 @@ function declareRow(
 }
 
 function declareAggregateField({ aggregate, field }: AggregateField): GraphqlField {
-  const keepsType = aggregate === 'min' || aggregate === 'max'
   return {
-    type: keepsType ? field.type : numberType(aggregate, field),
+    type: hasTypeOfField(aggregate) ? field.type : numberType(aggregate, field),
     description: `Of ${field.name}. Null if no row has a value.`,
     resolve: aggregatedOutput(field, aggregate),
   }
+}
+
+/** Sums and averages can exceed the range of the field. */
+function hasTypeOfField(aggregate: AggregateFunction): boolean {
+  return aggregate === 'min' || aggregate === 'max'
 }
 
 /** The type of a sum or average, which can exceed the range of the field. */
