@@ -2,11 +2,10 @@
 import { toSessionStore, type SessionStore } from '../auth/session-stores.js'
 import type { Database } from './database.js'
 import { createExpiringTable, type ExpiringTable, createSweep } from './expiring-table.js'
-import { throwUnavailable } from './statements/client-errors.js'
 import type { Row } from '../engines/contract/engine.js'
-import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after } from '../core/maybe-promise.js'
 import { createOwnTable, createTimedRunner, whenAvailable, toTimestamp } from './own-tables.js'
+import { PreparedSql } from './prepared-sql.js'
 import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import {
   createSuccessors,
@@ -36,29 +35,7 @@ const graceMs = 24 * 3_600_000
 export async function createDatabaseSignIns(database: Database): Promise<SignIns> {
   const createTable = (): Promise<boolean> => createOwnTable(database, signInTable, signInTableSql)
   const tableExists = await createTable()
-  const { placeholder } = database.context.dialect.statements
-  const properties = { tables: [signInTable], isFresh: true } as const
-  // The same rule as `toNext` of the store in memory, for all processes.
-  const isDue = `excluded.last - ${signInTable}.last >= ${recordInterval}`
-  const isFirstAddress = `(${signInTable}.address is null and excluded.address is not null)`
-  const upsert = frameworkChange(
-    'upsert',
-    `insert into ${signInTable} (id, subject, since, last, ends_at, agent, address)
-     values (${[1, 2, 3, 4, 5, 6, 7].map((index) => placeholder(index)).join(', ')})
-     on conflict (id) do update set
-       last = case when ${isDue} then excluded.last else ${signInTable}.last end,
-       ends_at = case when excluded.ends_at > ${signInTable}.ends_at then excluded.ends_at else ${signInTable}.ends_at end,
-       agent = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.agent, ${signInTable}.agent) else ${signInTable}.agent end,
-       address = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.address, ${signInTable}.address) else ${signInTable}.address end
-     where ${signInTable}.subject = excluded.subject
-       and (${isDue} or ${isFirstAddress} or excluded.ends_at > ${signInTable}.ends_at)`,
-    properties,
-  )
-  const list = frameworkQuery(
-    `select id, subject, since, last, ends_at, agent, address from ${signInTable}
-     where subject = ${placeholder(1)} and ends_at > ${placeholder(2)} order by last desc, id limit ${maxSignIns}`,
-    properties,
-  )
+  const { upsert, list } = prepareSignIns(database)
   const runTimed = createTimedRunner(database)
   const sweep = createSweep(database, {
     name: signInTable,
@@ -72,20 +49,48 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
         runTimed(() => sweep(last)),
         () =>
           runTimed(() =>
-            database
-              .runner()
-              .run(upsert, [id, subject, since, last, toTimestamp(ends), agent, address], 'count'),
+            upsert.run(
+              { id, subject, since, last, ends: toTimestamp(ends), agent, address },
+              'count',
+            ),
           ),
       ),
     list: (subject, now) =>
       after(
-        runTimed(() => database.runner().run(list, [subject, now], 'rows')),
+        runTimed(() => list.run({ subject, now }, 'rows')),
         (rows) => rows.map(toSignInUse),
       ),
   }
   return tableExists
     ? store
     : whenAvailable(createTable, store, { record: () => undefined, list: () => [] })
+}
+
+function prepareSignIns(database: Database): Readonly<Record<'upsert' | 'list', PreparedSql>> {
+  const tables = [signInTable]
+  // The same rule as `toNext` of the store in memory, for all processes.
+  const isDue = `excluded.last - ${signInTable}.last >= ${recordInterval}`
+  const isFirstAddress = `(${signInTable}.address is null and excluded.address is not null)`
+  return {
+    upsert: new PreparedSql(database, { kind: 'upsert', tables }, ({ value }) => {
+      const columns = ['id', 'subject', 'since', 'last', 'ends', 'agent', 'address']
+      return `insert into ${signInTable} (id, subject, since, last, ends_at, agent, address)
+     values (${columns.map((column) => value(column)).join(', ')})
+     on conflict (id) do update set
+       last = case when ${isDue} then excluded.last else ${signInTable}.last end,
+       ends_at = case when excluded.ends_at > ${signInTable}.ends_at then excluded.ends_at else ${signInTable}.ends_at end,
+       agent = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.agent, ${signInTable}.agent) else ${signInTable}.agent end,
+       address = case when ${isDue} or ${isFirstAddress} then coalesce(excluded.address, ${signInTable}.address) else ${signInTable}.address end
+     where ${signInTable}.subject = excluded.subject
+       and (${isDue} or ${isFirstAddress} or excluded.ends_at > ${signInTable}.ends_at)`
+    }),
+    list: new PreparedSql(
+      database,
+      { kind: 'select', tables },
+      ({ value }) => `select id, subject, since, last, ends_at, agent, address from ${signInTable}
+     where subject = ${value('subject')} and ends_at > ${value('now')} order by last desc, id limit ${maxSignIns}`,
+    ),
+  }
 }
 
 function toSignInUse([id, subject, since, last, ends, agent, address]: Row): SignInUse {
@@ -112,7 +117,7 @@ create index if not exists filigree_replaced_token_ends_at on filigree_replaced_
   key: 'token',
   columns: ['at', 'text'],
   expiresAt: 'ends_at',
-  toColumns: ({ at, text }) => [at, text],
+  toColumns: ({ at, text }) => ({ at, text }),
   fromColumns: ([at, text]) => ({ at: Number(at), text: String(text) }),
   sweepInterval,
   graceMs,
@@ -134,9 +139,8 @@ create index if not exists filigree_session_expires_at on filigree_session (expi
   key: 'hash',
   columns: ['data'],
   expiresAt: 'expires_at',
-  toColumns: (data) => [data],
+  toColumns: (data) => ({ data }),
   fromColumns: ([data]) => String(data),
-  refuse: throwUnavailable,
 }
 
 /** @returns the store, after its table has been created */

@@ -291,12 +291,7 @@ export class Database implements Source {
    * ```
    */
   prepare(options: CustomSqlOptions, write: (fragments: SqlFragments) => string): CustomSql {
-    return new CustomSql(options, write, this.context.dialect, {
-      runner: () => this.runner(),
-      wrote: (statement) => {
-        this.wrote(statement)
-      },
-    })
+    return new CustomSql(this, options, write)
   }
 
   /**

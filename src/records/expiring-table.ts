@@ -1,16 +1,15 @@
 /** Stores values under a key until a time in a table of the database, for all processes that use it. */
 import type { ExpiringStore } from '../core/expiring-store.js'
-import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
-import type { Row, Statement } from '../engines/contract/engine.js'
-import { briefFrameworkQuery, frameworkChange } from '../engines/contract/statement.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
+import type { Row } from '../engines/contract/engine.js'
 import type { Database } from './database.js'
+import { createTimedRunner, createOwnTable, toTimestamp, whenAvailable } from './own-tables.js'
 import {
-  createTimedRunner,
-  createOwnTable,
-  throwReadOnly,
-  toTimestamp,
-  whenAvailable,
-} from './own-tables.js'
+  PreparedSql,
+  type PreparedSqlOptions,
+  type SqlFragments,
+  type SqlValues,
+} from './prepared-sql.js'
 
 /** A table for one kind of values. */
 export interface ExpiringTable<Value> {
@@ -23,7 +22,8 @@ export interface ExpiringTable<Value> {
   readonly columns: readonly string[]
   /** The column of the expiry times, a `bigint`. */
   readonly expiresAt: string
-  readonly toColumns: (value: Value) => readonly unknown[]
+  /** Returns the values by column. */
+  readonly toColumns: (value: Value) => SqlValues
   readonly fromColumns: (columns: Row) => Value
   /** Milliseconds between two removals of expired rows. Default: 0, so that every call removes them. */
   readonly sweepInterval?: number
@@ -32,8 +32,6 @@ export interface ExpiringTable<Value> {
    * Default: 0
    */
   readonly graceMs?: number
-  /** Converts the errors of the database. It throws. */
-  readonly refuse?: (error: unknown) => never
 }
 
 /** @returns the store, after its table has been created */
@@ -45,11 +43,7 @@ export async function createExpiringTable<Value>(
   const isThere = await ensure()
   const store = toExpiringStore(database, table)
   if (isThere) return store
-  const { refuse } = table
-  const absent = { get: () => undefined, deleteExpired: () => undefined }
-  return whenAvailable(ensure, store, absent, () =>
-    refuse === undefined ? throwReadOnly() : (attempt<never>(throwReadOnly, refuse) as never),
-  )
+  return whenAvailable(ensure, store, { get: () => undefined, deleteExpired: () => undefined })
 }
 
 /** @returns the store of a table that exists, or whose existence the caller checks */
@@ -57,46 +51,39 @@ export function toExpiringStore<Value>(
   database: Database,
   table: ExpiringTable<Value>,
 ): ExpiringStore<Value> {
-  const { refuse, toColumns, fromColumns } = table
-  const statements = writeStatements(database, table)
+  const { toColumns, fromColumns } = table
+  const statements = prepareStatements(database, table)
   const runTimed = createTimedRunner(database)
-  const run = <T>(work: () => MaybePromise<T>): MaybePromise<T> =>
-    refuse === undefined ? runTimed(work) : attempt(() => runTimed(work), refuse)
-  const count = (statement: Statement, values: readonly unknown[]): MaybePromise<number> =>
-    run(() => database.runner().run(statement, values, 'count'))
-  const change = (statement: Statement, values: readonly unknown[]): MaybePromise<void> =>
+  const count = (statement: PreparedSql, values: SqlValues): MaybePromise<number> =>
+    runTimed(() => statement.run(values, 'count'))
+  const change = (statement: PreparedSql, values: SqlValues): MaybePromise<void> =>
     after(count(statement, values), () => undefined)
+  const toRow = (key: string, value: Value, expiresAt: number): SqlValues => ({
+    ...toColumns(value),
+    [table.key]: key,
+    [table.expiresAt]: toTimestamp(expiresAt),
+  })
   const sweep = createSweep(database, table)
   return {
     get: (key, now) =>
       after(
-        run(() => database.runner().run(statements.get, [key, now], 'first')),
+        runTimed(() => statements.get.run({ key, now }, 'first')),
         (row) => (row === undefined ? undefined : fromColumns(row)),
       ),
-    set: (key, value, expiresAt) =>
-      change(statements.set, [key, ...toColumns(value), toTimestamp(expiresAt)]),
-    replace: (key, value, expiresAt) =>
-      change(statements.replace, [...toColumns(value), toTimestamp(expiresAt), key]),
+    set: (key, value, expiresAt) => change(statements.set, toRow(key, value, expiresAt)),
+    replace: (key, value, expiresAt) => change(statements.replace, toRow(key, value, expiresAt)),
     add: (key, value, expiresAt) =>
+      after(count(statements.add, toRow(key, value, expiresAt)), (added) => added > 0),
+    getOrAdd: (key, value, expiresAt) =>
       after(
-        count(statements.add, [key, ...toColumns(value), toTimestamp(expiresAt)]),
-        (added) => added > 0,
-      ),
-    getOrAdd: (key, value, expiresAt) => {
-      const values = [key, ...toColumns(value), toTimestamp(expiresAt)]
-      return after(
-        run(() => database.runner().run(statements.getOrAdd, values, 'rows')),
+        runTimed(() => statements.getOrAdd.run(toRow(key, value, expiresAt), 'rows')),
         ([row]) => (row === undefined ? value : fromColumns(row)),
-      )
-    },
-    extend: (key, expiresAt) => {
-      const end = toTimestamp(expiresAt)
-      return change(statements.extend, [end, key, end])
-    },
-    delete: (key) => change(statements.delete, [key]),
+      ),
+    extend: (key, expiresAt) => change(statements.extend, { key, end: toTimestamp(expiresAt) }),
+    delete: (key) => change(statements.delete, { key }),
     deleteExpired: (now) =>
       after(
-        run(() => sweep(now)),
+        runTimed(() => sweep(now)),
         () => undefined,
       ),
   }
@@ -113,63 +100,69 @@ export function createSweep(
   database: Database,
   { name, expiresAt, graceMs = 0, sweepInterval = 0 }: SweptTable,
 ): (now: number) => MaybePromise<unknown> {
-  const { engine, dialect } = database.context
-  const statement = frameworkChange(
-    'delete',
-    `delete from ${name} where ${expiresAt} <= ${dialect.statements.placeholder(1)}`,
-    { tables: [name], isFresh: true },
+  const { engine } = database.context
+  const statement = new PreparedSql(
+    database,
+    { kind: 'delete', tables: [name] },
+    ({ value }) => `delete from ${name} where ${expiresAt} <= ${value('until')}`,
   )
   let nextSweep = -Infinity
   return (now) => {
     if (now < nextSweep || database.openTransaction() !== undefined) return undefined
     nextSweep = now + sweepInterval
-    return engine.run(statement, [now - graceMs], 'count')
+    return statement.run({ until: now - graceMs }, 'count', engine)
   }
 }
 
 type NamedColumns = Pick<ExpiringTable<unknown>, 'name' | 'key' | 'columns' | 'expiresAt'>
 type StatementName = 'get' | 'set' | 'replace' | 'add' | 'getOrAdd' | 'extend' | 'delete'
+type ValueSql = SqlFragments['value']
 
-function writeStatements(
-  { context: { dialect } }: Database,
+function prepareStatements(
+  database: Database,
   { name, key, columns, expiresAt }: NamedColumns,
-): Readonly<Record<StatementName, Statement>> {
-  const { placeholder: p } = dialect.statements
-  const properties = { tables: [name], isFresh: true } as const
-  const change = (kind: 'insert' | 'update' | 'upsert' | 'delete', sql: string): Statement =>
-    frameworkChange(kind, sql, properties)
+): Readonly<Record<StatementName, PreparedSql>> {
+  const tables = [name]
+  const change = (
+    kind: PreparedSqlOptions['kind'],
+    write: (value: ValueSql) => string,
+  ): PreparedSql => new PreparedSql(database, { kind, tables }, ({ value }) => write(value))
   const all = [key, ...columns, expiresAt]
   const changed = [...columns, expiresAt]
   const selected = columns.length === 0 ? '1' : columns.join(', ')
-  const insert = `insert into ${name} (${all.join(', ')})
-     values (${all.map((_, index) => p(index + 1)).join(', ')})`
+  const insert = (value: ValueSql): string =>
+    `insert into ${name} (${all.join(', ')}) values (${all.map((column) => value(column)).join(', ')})`
   return {
-    get: briefFrameworkQuery(
-      (value) =>
-        `select ${selected} from ${name} where ${key} = ${value(1)} and ${expiresAt} > ${value(2)}`,
-      p,
-      { ...properties, bound: 1 },
+    get: new PreparedSql(
+      database,
+      { kind: 'select', tables, maxRows: 1 },
+      ({ value }) =>
+        `select ${selected} from ${name} where ${key} = ${value('key')} and ${expiresAt} > ${value('now')}`,
     ),
     set: change(
       'upsert',
-      `${insert}
-       on conflict (${key}) do update set ${changed.map((one) => `${one} = excluded.${one}`).join(', ')}`,
+      (value) => `${insert(value)}
+       on conflict (${key}) do update set ${changed.map((column) => `${column} = excluded.${column}`).join(', ')}`,
     ),
     replace: change(
       'update',
-      `update ${name} set ${changed.map((one, index) => `${one} = ${p(index + 1)}`).join(', ')}
-       where ${key} = ${p(changed.length + 1)}`,
+      (
+        value,
+      ) => `update ${name} set ${changed.map((column) => `${column} = ${value(column)}`).join(', ')}
+       where ${key} = ${value(key)}`,
     ),
-    add: change('insert', `${insert} on conflict (${key}) do nothing`),
+    add: change('insert', (value) => `${insert(value)} on conflict (${key}) do nothing`),
     // The update changes nothing. It makes the statement return the existing row, also to the later of two callers.
     getOrAdd: change(
       'upsert',
-      `${insert} on conflict (${key}) do update set ${key} = excluded.${key} returning ${selected}`,
+      (value) =>
+        `${insert(value)} on conflict (${key}) do update set ${key} = excluded.${key} returning ${selected}`,
     ),
     extend: change(
       'update',
-      `update ${name} set ${expiresAt} = ${p(1)} where ${key} = ${p(2)} and ${expiresAt} < ${p(3)}`,
+      (value) =>
+        `update ${name} set ${expiresAt} = ${value('end')} where ${key} = ${value('key')} and ${expiresAt} < ${value('end')}`,
     ),
-    delete: change('delete', `delete from ${name} where ${key} = ${p(1)}`),
+    delete: change('delete', (value) => `delete from ${name} where ${key} = ${value('key')}`),
   }
 }

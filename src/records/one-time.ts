@@ -8,7 +8,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { Clock, readSeconds } from '../core/time.js'
-import { attempt, type MaybePromise } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
@@ -16,7 +16,6 @@ import { option } from '../options/option.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 import { createSweep } from './expiring-table.js'
-import { throwUnavailable } from './statements/client-errors.js'
 
 const example = "For example: oneTime('invitation', { for: '7d' })."
 
@@ -103,7 +102,7 @@ class OneTimeTokens<T> implements OneTime<T> {
     const text = JSON.stringify(value) as string | undefined
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     const now = this.database.now(this.clock)
-    await attempt(() => this.#sweep?.(now), throwUnavailable)
+    await this.#sweep?.(now)
     const token = randomBytes(32).toString('base64url')
     // Keys are hashed, so that every text can be a key on every database.
     const about = options.key === undefined ? null : hashOf(options.key)

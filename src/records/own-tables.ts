@@ -6,6 +6,7 @@ import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import type { DatabaseTimeouts } from './database-timeouts.js'
 import type { Table } from './model/table.js'
+import { throwUnavailable } from './statements/client-errors.js'
 import type { RecordsContext } from './statements/source.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import { frameworkQuery, frameworkScript } from '../engines/contract/statement.js'
@@ -88,7 +89,6 @@ export function whenAvailable<Store extends object>(
   ensure: () => Promise<boolean>,
   available: Store,
   absent: Partial<Store>,
-  refuse: () => never = throwReadOnly,
 ): Store {
   let current = absent
   let checkedAt = performance.now()
@@ -99,16 +99,16 @@ export function whenAvailable<Store extends object>(
   }
   const methods = Object.keys(available).map((name) => [
     name,
-    (...args: unknown[]) => after(find(), (store) => ((store as Methods)[name] ?? refuse)(...args)),
+    (...args: unknown[]) =>
+      after(find(), (store) => ((store as Methods)[name] ?? throwReadOnly)(...args)),
   ])
   return Object.fromEntries(methods) as Store
 }
 
 /** Refuses writes to a table that could not be created. */
-export function throwReadOnly(): never {
-  throw new EngineError('unavailable', 'The database is read-only.', undefined, {
-    isReadOnly: true,
-  })
+function throwReadOnly(): never {
+  const details = { isReadOnly: true }
+  throwUnavailable(new EngineError('unavailable', 'The database is read-only.', undefined, details))
 }
 
 const excludedTables = new Set(['filigree_migration'])

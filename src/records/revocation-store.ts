@@ -3,16 +3,11 @@ import type { Database } from './database.js'
 import { type ExpiringTable, toExpiringStore } from './expiring-table.js'
 import { revokeToken, type Revocations, type TokenTrace } from '../auth/revocations.js'
 import type { Clock } from '../core/time.js'
-import type { Dialect } from '../engines/contract/dialect.js'
-import type { Row, Statement } from '../engines/contract/engine.js'
-import {
-  briefFrameworkQuery,
-  frameworkQuery,
-  frameworkChange,
-} from '../engines/contract/statement.js'
+import type { Row } from '../engines/contract/engine.js'
 import { after } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { createOwnTable, createTimedRunner, whenAvailable } from './own-tables.js'
+import { PreparedSql } from './prepared-sql.js'
 
 interface DatabaseRevocationsOptions {
   /** Milliseconds until this process refuses a token that another process has revoked. Default 5,000. */
@@ -30,7 +25,7 @@ const revokedTokens: ExpiringTable<true> = {
   key: 'jti',
   columns: [],
   expiresAt: 'expires_at',
-  toColumns: () => [],
+  toColumns: () => ({}),
   fromColumns: () => true,
   // A token that has expired here may still be valid by the clock of another process.
   graceMs: 24 * 3_600_000,
@@ -55,21 +50,16 @@ export async function createDatabaseRevocations(
     (await createOwnTable(database, revokedTokens.name, revokedTokens.createTable)) &&
     (await createOwnTable(database, revokedSubjects, createSubjects))
   const areThere = await ensure()
-  const { dialect } = database.context
-  const statements = writeStatements(dialect)
+  const statements = prepareStatements(database)
   const among = async (
     traces: readonly TokenTrace[],
     at: number,
     found: Set<TokenTrace>,
   ): Promise<void> => {
-    const parameters = [namesOf(traces.map(({ name }) => name)), at]
-    const names = new Set(
-      (await database.runner().run(statements.names, parameters, 'rows')).map(([name]) => name),
-    )
+    const values = { names: namesOf(traces.map(({ name }) => name)), now: at }
+    const names = new Set((await statements.names.run(values, 'rows')).map(([name]) => name))
     const subjects = namesOf(traces.flatMap(({ subject }) => subject ?? []))
-    const ends = new Map(
-      (await database.runner().run(statements.subjects, [subjects], 'rows')).map(toEnd),
-    )
+    const ends = new Map((await statements.subjects.run({ subjects }, 'rows')).map(toEnd))
     for (const trace of traces) {
       const until = ends.get(trace.subject)
       const isEnded = until !== undefined && trace.signedIn <= until
@@ -86,13 +76,13 @@ export async function createDatabaseRevocations(
     add: (name, until) => revokeToken(tokens, { name, until, now: now() }),
     addSubject: (subject, second) =>
       after(
-        runTimed(() => database.runner().run(statements.addSubject, [subject, second], 'count')),
+        runTimed(() => statements.addSubject.run({ subject, second }, 'count')),
         () => undefined,
       ),
     has: ({ name, subject, signedIn }, at) =>
       after(
         runTimed(() =>
-          database.runner().run(statements.has, [name, at, subject ?? '', signedIn], 'first'),
+          statements.has.run({ name, now: at, subject: subject ?? '', signedIn }, 'first'),
         ),
         (row) => row !== undefined,
       ),
@@ -128,34 +118,37 @@ function toEnd([subject, until]: Row): [unknown, number] {
 
 type Name = 'addSubject' | 'has' | 'names' | 'subjects'
 
-function writeStatements({ statements, lists }: Dialect): Readonly<Record<Name, Statement>> {
-  const { placeholder: p } = statements
-  const list = lists.texts(1)
+function prepareStatements(database: Database): Readonly<Record<Name, PreparedSql>> {
   const tokens = revokedTokens.name
-  const query = (sql: string, tables: string[]): Statement =>
-    frameworkQuery(sql, { tables, isFresh: true })
   return {
-    addSubject: frameworkChange(
-      'upsert',
-      `insert into ${revokedSubjects} (subject, signed_in_until) values (${p(1)}, ${p(2)})
+    addSubject: new PreparedSql(
+      database,
+      { kind: 'upsert', tables: [revokedSubjects] },
+      ({
+        value,
+      }) => `insert into ${revokedSubjects} (subject, signed_in_until) values (${value('subject')}, ${value('second')})
        on conflict (subject) do update set signed_in_until = excluded.signed_in_until
        where ${revokedSubjects}.signed_in_until < excluded.signed_in_until`,
-      { tables: [revokedSubjects], isFresh: true },
     ),
-    has: briefFrameworkQuery(
-      (value) => `select 1 where
-         exists (select 1 from ${tokens} where jti = ${value(1)} and expires_at > ${value(2)})
+    has: new PreparedSql(
+      database,
+      { kind: 'select', tables: [tokens, revokedSubjects], maxRows: 2 },
+      ({ value }) => `select 1 where
+         exists (select 1 from ${tokens} where jti = ${value('name')} and expires_at > ${value('now')})
          or exists (select 1 from ${revokedSubjects}
-           where subject = ${value(3)} and signed_in_until >= ${value(4)})`,
-      p,
-      { tables: [tokens, revokedSubjects], isFresh: true, bound: 2 },
+           where subject = ${value('subject')} and signed_in_until >= ${value('signedIn')})`,
     ),
-    names: query(`select jti from ${tokens} where jti in (${list}) and expires_at > ${p(2)}`, [
-      tokens,
-    ]),
-    subjects: query(
-      `select subject, signed_in_until from ${revokedSubjects} where subject in (${list})`,
-      [revokedSubjects],
+    names: new PreparedSql(
+      database,
+      { kind: 'select', tables: [tokens] },
+      ({ value, texts }) =>
+        `select jti from ${tokens} where jti in (${texts('names')}) and expires_at > ${value('now')}`,
+    ),
+    subjects: new PreparedSql(
+      database,
+      { kind: 'select', tables: [revokedSubjects] },
+      ({ texts }) =>
+        `select subject, signed_in_until from ${revokedSubjects} where subject in (${texts('subjects')})`,
     ),
   }
 }

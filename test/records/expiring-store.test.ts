@@ -18,7 +18,7 @@ const samples: ExpiringTable<Sample> = {
   key: 'name',
   columns: ['number', 'text'],
   expiresAt: 'ends_at',
-  toColumns: ({ number, text }) => [number, text],
+  toColumns: ({ number, text }) => ({ number, text }),
   fromColumns: ([number, text]) => ({ number: Number(number), text: String(text) }),
 }
 

@@ -160,20 +160,6 @@ export function frameworkQuery(sql: string, properties: Partial<Statement> = {})
   })
 }
 
-/**
- * A query of the framework that finds few rows by an index. Its calls can be combined.
- *
- * @param print writes the SQL, with each value once and in order
- * @param placeholder as `dialect.statements.placeholder`
- */
-export function briefFrameworkQuery(
-  print: (valueAt: ValueSqlAt) => string,
-  placeholder: ValueSqlAt,
-  properties: Partial<Statement> = {},
-): Statement {
-  return frameworkQuery(print(placeholder), { ...properties, together: 'calls', print })
-}
-
 /** A write of the framework. */
 export function frameworkChange(
   kind: 'insert' | 'update' | 'delete' | 'upsert' | 'unknown',
