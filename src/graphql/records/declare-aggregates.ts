@@ -40,6 +40,7 @@ import type { RecordServices } from './resolve-records.js'
 import { QueryReader } from './query-reader.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
+import { declareArguments } from './declare-arguments.js'
 import { declareFilter } from './declare-inputs.js'
 import type { Column } from '../../engines/contract/table.js'
 
@@ -182,14 +183,7 @@ export function declareAggregate(
       type: `[${name}Aggregate!]`,
       description:
         'One row for each group, or one row without groupBy. Nulls form a group, which comes last.',
-      args: {
-        where: `${name}Where`,
-        ...(groupsOf(model).length > 0 ? { groupBy: `[${name}Group!]` } : {}),
-        ...(timeGroupsOf(model).length > 0 ? { groupByTime: `[${name}TimeGroup!]` } : {}),
-        having: `${name}Having`,
-        orderBy: `[${name}AggregateOrder!]`,
-        limit: 'Int',
-      },
+      args: declareArguments(model, 'aggregate'),
       access,
       extensions: { [generatedKey]: { kind: 'aggregate', model } },
       resolve: (_root, args, context, info) =>

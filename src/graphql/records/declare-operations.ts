@@ -4,6 +4,7 @@ import type { Instance } from '../../records/model/table.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
+import { defaultLimit } from '../../records/clients/operation-inputs.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../operation-caller.js'
 import {
@@ -12,12 +13,12 @@ import {
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
-import { readGroups, groupsOf } from './names.js'
+import { readGroups } from './names.js'
 import { type RecordModel, hasInput, type GeneratedField, type PagePart } from './model.js'
-import { defaultLimit, QueryReader, withShardArgument } from './query-reader.js'
+import { QueryReader, withShardArgument } from './query-reader.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
-import { listArguments } from './declare-types.js'
+import { declareArguments } from './declare-arguments.js'
 import {
   edgesOf,
   endCursor,
@@ -78,17 +79,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
   const { name, singular, plural, simplePlural, access } = model
   const list: GraphqlField = {
     type: `[${name}!]`,
-    args: {
-      ...listArguments(model),
-      ...(groupsOf(model).length > 0
-        ? {
-            distinct: {
-              type: `[${name}Group!]`,
-              description: 'Of rows that are equal in these fields, only the first.',
-            },
-          }
-        : {}),
-    },
+    args: declareArguments(model, 'list'),
     access,
     extensions: generatedExtensions({ kind: 'list', model }),
     resolve: (_root, args, context) => {
@@ -102,7 +93,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
       singular,
       withShardArgument(model, {
         type: name,
-        args: { id: 'ID' },
+        args: declareArguments(model, 'find'),
         access,
         extensions: generatedExtensions({ kind: 'one', model }),
         resolve: (_root, args, context) => resolveOne(model, services, args.id, context),
@@ -113,7 +104,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
       `${singular}Count`,
       {
         type: 'Int',
-        args: { where: `${name}Where` },
+        args: declareArguments(model, 'count'),
         access,
         extensions: generatedExtensions({ kind: 'count', model }),
         resolve: (_root, args, context) => resolveCount(model, services, args.where, context),
@@ -131,14 +122,7 @@ function declarePage(model: RecordModel, services: RecordServices): GraphqlField
   const { name, access } = model
   return {
     type: `${name}Connection`,
-    args: {
-      first: 'Int',
-      after: 'String',
-      last: 'Int',
-      before: 'String',
-      where: `${name}Where`,
-      orderBy: `[${name}Order!]`,
-    },
+    args: declareArguments(model, 'page'),
     access,
     extensions: generatedExtensions({ kind: 'page', model }),
     resolve: (_root, args, context) => resolvePage(model, services, args, context),

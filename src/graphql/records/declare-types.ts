@@ -22,6 +22,7 @@ import {
   type FieldsRead,
 } from '../../records/rights/method-access.js'
 import { callerOf } from '../operation-caller.js'
+import { declareArguments } from './declare-arguments.js'
 import { nodeName } from './declare-node.js'
 import {
   hasInput,
@@ -33,7 +34,6 @@ import {
 import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
 import { outputOf } from './field-output.js'
 import { operationsOn } from './write-records.js'
-import { defaultLimit } from './query-reader.js'
 
 /** The description of a record: `@Doc`, otherwise a default. */
 function describeRecord({ type }: Pick<Table, 'type'>): string {
@@ -153,7 +153,7 @@ function declareRelation(relation: RelationModel, services: RecordServices): Gra
   const { target, isList } = relation
   return {
     type: isList ? `[${target.name}!]` : target.name,
-    ...(isList ? { args: listArguments(target) } : {}),
+    ...(isList ? { args: declareArguments(target, 'related') } : {}),
     description: describeRelation(relation.relation),
     extensions: { [generatedKey]: { kind: 'relation', relation } },
     resolve: relationResolver(relation, services),
@@ -174,16 +174,6 @@ export function describeColumn({ column, ids, access }: FieldModel, { type }: Re
   const isPlain = ids?.type === undefined || column.isKey
   const text = isPlain ? describeField(type, column.field) : describeKey(column.field, ids.type)
   return withDemands(text, access)
-}
-
-/** `(limit: Int = 10, offset: Int = 0, where: ProductWhere, orderBy: [ProductOrder!])` */
-export function listArguments({ name }: RecordModel): Record<string, ArgumentDeclaration> {
-  return {
-    limit: { type: 'Int', default: defaultLimit },
-    offset: { type: 'Int', default: 0 },
-    where: { type: `${name}Where` },
-    orderBy: { type: `[${name}Order!]` },
-  }
 }
 
 function declareMethod(

@@ -4,11 +4,9 @@ import { generatedOf, type GeneratedField, type RecordModel } from './model.js'
 
 /** The descriptions of arguments and fields with the same meaning in every type. */
 const descriptions: Readonly<Record<string, string>> = {
-  after: 'A cursor. Returns only rows after it.',
   and: 'All of these conditions must hold.',
   asc: 'Smallest first, nulls last.',
   avg: 'Averages of fields.',
-  before: 'A cursor. Returns only rows before it.',
   by: 'The unique field, or fields, that identify the row.',
   count: 'The number of rows.',
   cursor: 'The position of the row, for `after` and `before`.',
@@ -17,30 +15,21 @@ const descriptions: Readonly<Record<string, string>> = {
   event: 'The kind of the change.',
   expectedVersion:
     'The version that the client has read. If the row has another version, nothing is written.',
-  first: 'The number of rows from the beginning, or after `after`. Default 10.',
-  groupBy: 'The fields whose values form the groups. Without it, all rows are one group.',
-  groupByTime: 'Timestamps and dates whose local time forms groups, in addition to `groupBy`.',
   hasNextPage: 'Whether there are rows after the page.',
   hasPreviousPage: 'Whether there are rows before the page.',
-  having: 'Conditions for groups.',
   id: 'The key.',
   ids: 'The keys.',
   input: 'The values to write.',
-  last: 'The number of rows from the end, or before `before`. Cannot be combined with `first`.',
-  limit: 'The maximum number of rows.',
   max: 'Largest values of fields.',
   min: 'Smallest values of fields.',
   node: 'The record.',
   not: 'This condition must not hold.',
-  offset: 'The number of rows to skip.',
   or: 'At least one of these conditions must hold.',
-  orderBy: 'The order of the rows. Default: by the key.',
   pageInfo: 'The position of the page.',
   path: 'The path of the value: keys and list indexes.',
   startCursor: 'The cursor of the first row. Null if the page is empty.',
   sum: 'Sums of fields.',
   totalCount: 'The number of rows on all pages.',
-  where: 'Conditions for the rows. All must hold. Default: all rows.',
 }
 
 /** The descriptions of root fields by their kind. */

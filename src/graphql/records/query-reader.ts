@@ -14,15 +14,13 @@ import type { Database } from '../../records/database.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Order } from '../../sql/order.js'
 import type { Limit } from '../../sql/tree.js'
+import { defaultLimit } from '../../records/clients/operation-inputs.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import type { FieldArguments, ArgumentDeclaration, GraphqlField } from '../declarations.js'
 import { plainIds, type IdForm } from './global-ids.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { inShard } from '../../records/statements/shard.js'
-
-/** A list's default length. */
-export const defaultLimit = 10
 
 export interface ListQuery {
   readonly where: Condition | undefined

@@ -26,7 +26,7 @@ import {
   readWhere,
 } from './crud-query.js'
 import { findAggregateValues, readFlag, readOperandText } from './operand-values.js'
-import { isInput, largestLimit } from './operation-inputs.js'
+import { isInput, largestLimit } from '../clients/operation-inputs.js'
 
 interface AggregateQuery {
   readonly where: Record<string, unknown>

@@ -13,7 +13,7 @@ import { operatorOf, operatorsFor } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { policyOf, type WriteAccess } from '../rights/record-policy.js'
-import { documentInputs, visiblePartOf, type VisibleTable } from './operation-inputs.js'
+import { documentInputs, visiblePartOf, type VisibleTable } from '../clients/operation-inputs.js'
 import {
   aggregateValues,
   ColumnValues,

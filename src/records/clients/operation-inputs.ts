@@ -1,6 +1,6 @@
 /**
- * The inputs of the operations that read a record, except conditions: their names, and their documentation for a caller.
- * Reading a query, documents and tools loop over this table, so a new input is an entry here and its reader.
+ * The inputs of the operations that read a record: the parameters of REST and the arguments of GraphQL, except parameters
+ * that are conditions. Reading a query, documents, tools and the GraphQL schema loop over this table.
  */
 import { timeUnits } from '../../engines/contract/dialect.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
@@ -41,105 +41,163 @@ export function visiblePartOf(table: Table, visible: VisibleMembers): VisibleTab
   }
 }
 
-interface OperationInput {
-  /** Whether a field of the same name takes precedence: then the parameter is a condition. Default false. */
-  readonly yieldsToField?: boolean
-  /** @returns undefined if the input is of no use for the record */
-  readonly document: (part: VisibleTable) => Omit<DeclaredParameter, 'name'> | undefined
+/** What an argument of GraphQL holds, which determines its type. */
+export type ArgumentContent =
+  | 'integer'
+  | 'cursor'
+  | 'key'
+  | 'conditions'
+  | 'order'
+  | 'fields'
+  | 'timeGroups'
+  | 'groupConditions'
+  | 'groupOrder'
+
+export interface InputArgument {
+  readonly holds: ArgumentContent
+  readonly description: string
+  readonly default?: number | undefined
 }
 
-type Inputs = Readonly<Record<string, OperationInput>>
+export interface OperationInput {
+  /** Whether a field of the same name takes precedence: then the parameter is a condition. Default false. */
+  readonly yieldsToField?: boolean
+  /**
+   * The parameter of REST. Default: none.
+   *
+   * @returns undefined if the input is of no use for the record
+   */
+  readonly parameter?: (part: VisibleTable) => Omit<DeclaredParameter, 'name'> | undefined
+  /** The argument of GraphQL. Default: none. */
+  readonly argument?: InputArgument
+}
+
+export type OperationInputs = Readonly<Record<string, OperationInput>>
 
 const text = { type: 'string' }
 
-function limit(standard: number): OperationInput {
+type Parameter = NonNullable<OperationInput['parameter']>
+
+/** A parameter with a list of names. */
+function names(description: string): Parameter {
+  return () => ({ description, schema: text, isList: true })
+}
+
+/** @param standard the default of REST */
+function limit(standard: number, argumentDefault?: number): OperationInput {
+  const description = 'The maximum number of rows.'
   const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
-  return { document: () => ({ description: 'The maximum number of rows.', schema }) }
+  return {
+    parameter: () => ({ description, schema }),
+    argument: { holds: 'integer', description, default: argumentDefault },
+  }
+}
+
+function argument(holds: ArgumentContent, description: string): OperationInput {
+  return { argument: { holds, description } }
+}
+
+const where = argument('conditions', 'Conditions for the rows. All must hold. Default: all rows.')
+const skipped = 'The number of rows to skip.'
+const sorted = 'The order of the rows. Default: by the key.'
+
+/** Lists of related rows have only these arguments. */
+const relatedInputs: OperationInputs = {
+  limit: limit(defaultLimit, defaultLimit),
+  offset: {
+    parameter: () => ({
+      description: skipped,
+      schema: { type: 'integer', minimum: 0, default: 0 },
+    }),
+    argument: { holds: 'integer', description: skipped, default: 0 },
+  },
+  where,
+  orderBy: {
+    parameter: (part) => ({ description: orderText(part), schema: text, isList: true }),
+    ...argument('order', sorted),
+  },
 }
 
 /** The parts of each row in the response. */
-const rowInputs: Inputs = {
-  with: {
-    yieldsToField: true,
-    document: () => ({
-      description: 'Related records to include, by dotted path.',
-      schema: text,
-      isList: true,
-    }),
-  },
+const rowInputs: OperationInputs = {
+  with: { yieldsToField: true, parameter: names('Related records to include, by dotted path.') },
   fields: {
     yieldsToField: true,
-    document: () => ({
-      description:
-        'The fields in the response. All other fields are left out, even required ones. `relation.field` adds a related record with that field.',
-      schema: text,
-      isList: true,
-    }),
+    parameter: names(
+      'The fields in the response. All other fields are left out, even required ones. `relation.field` adds a related record with that field.',
+    ),
   },
-  counts: { yieldsToField: true, document: documentCounts },
+  counts: { yieldsToField: true, parameter: documentCounts },
 }
 
-const listInputs: Inputs = {
-  limit: limit(defaultLimit),
-  offset: {
-    document: () => ({
-      description: 'The number of rows to skip.',
-      schema: { type: 'integer', minimum: 0, default: 0 },
-    }),
-  },
-  orderBy: {
-    document: (part) => ({ description: orderText(part), schema: text, isList: true }),
-  },
+const listInputs: OperationInputs = {
+  ...relatedInputs,
   after: {
     yieldsToField: true,
-    document: () => ({
+    parameter: () => ({
       description: 'The cursor of a row. The page starts after it.',
       schema: text,
     }),
   },
   count: {
     yieldsToField: true,
-    document: () => ({
+    parameter: () => ({
       description: 'The way of counting rows. Default: exact up to a limit, an estimate beyond it.',
       schema: { type: 'string', enum: ['exact', 'estimate', 'none'] },
     }),
   },
   distinct: {
     yieldsToField: true,
-    document: () => ({
-      description: 'Returns only the first of the rows that are equal in these fields.',
-      schema: text,
-      isList: true,
-    }),
+    parameter: names('Returns only the first of the rows that are equal in these fields.'),
+    ...argument('fields', 'Of rows that are equal in these fields, only the first.'),
   },
   ...rowInputs,
 }
 
-const functionInputs: Inputs = Object.fromEntries(
+const pageInputs: OperationInputs = {
+  first: argument(
+    'integer',
+    'The number of rows from the beginning, or after `after`. Default 10.',
+  ),
+  after: argument('cursor', 'A cursor. Returns only rows after it.'),
+  last: argument(
+    'integer',
+    'The number of rows from the end, or before `before`. Cannot be combined with `first`.',
+  ),
+  before: argument('cursor', 'A cursor. Returns only rows before it.'),
+  where,
+  orderBy: argument('order', sorted),
+}
+
+const functionInputs: OperationInputs = Object.fromEntries(
   aggregateFunctions.map((name) => [
     name,
-    {
-      document: () => ({
-        description: `Fields to compute the ${name} of.`,
-        schema: text,
-        isList: true,
-      }),
-    },
+    { parameter: names(`Fields to compute the ${name} of.`) },
   ]),
 )
 
-const aggregateInputs: Inputs = {
+const aggregateInputs: OperationInputs = {
+  where,
   groupBy: {
-    document: ({ columns }) => ({
+    parameter: ({ columns }) => ({
       description: `One row for each combination of values of these fields.${columns.some(hasTime) ? timed : ''}`,
       schema: text,
       isList: true,
     }),
+    ...argument(
+      'fields',
+      'The fields whose values form the groups. Without it, all rows are one group.',
+    ),
   },
+  groupByTime: argument(
+    'timeGroups',
+    'Timestamps and dates whose local time forms groups, in addition to `groupBy`.',
+  ),
   ...functionInputs,
+  having: argument('groupConditions', 'Conditions for groups.'),
   zone: {
     yieldsToField: true,
-    document: ({ columns }) =>
+    parameter: ({ columns }) =>
       columns.some(hasTime)
         ? {
             description: 'The time zone for grouping by time, `Europe/Berlin`. Default UTC.',
@@ -148,17 +206,14 @@ const aggregateInputs: Inputs = {
         : undefined,
   },
   count: {
-    document: () => ({
+    parameter: () => ({
       description: 'Whether rows are counted.',
       schema: { type: 'string', enum: ['true', 'false'] },
     }),
   },
   orderBy: {
-    document: () => ({
-      description: 'Aggregates or groups to sort by, `-` for descending: `-sumPrice`.',
-      schema: text,
-      isList: true,
-    }),
+    parameter: names('Aggregates or groups to sort by, `-` for descending: `-sumPrice`.'),
+    ...argument('groupOrder', sorted),
   },
   limit: limit(largestLimit),
 }
@@ -167,23 +222,27 @@ const timed = ` To group a timestamp or date by its local time, add a unit to it
 
 export const operationInputs = {
   list: listInputs,
+  related: relatedInputs,
+  page: pageInputs,
+  count: { where } as OperationInputs,
   aggregate: aggregateInputs,
-  find: rowInputs,
+  find: { id: argument('key', 'The key.'), ...rowInputs } as OperationInputs,
 } as const
 
 export type ReadOperation = keyof typeof operationInputs
 
-/** Whether the parameter is this input, and not a condition on a field of the same name. */
+/** Whether the parameter of REST is this input, and not a condition on a field of the same name. */
 export function isInput({ byProperty }: Table, operation: ReadOperation, name: string): boolean {
   const inputs = operationInputs[operation]
-  if (!Object.hasOwn(inputs, name)) return false
-  return inputs[name]?.yieldsToField !== true || !byProperty.has(name)
+  const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined
+  if (input?.parameter === undefined) return false
+  return input.yieldsToField !== true || !byProperty.has(name)
 }
 
 export function documentInputs(part: VisibleTable, operation: ReadOperation): DeclaredParameter[] {
   const inputs = Object.entries(operationInputs[operation])
   return inputs.flatMap(([name, input]) => {
-    const documented = isInput(part.table, operation, name) ? input.document(part) : undefined
+    const documented = isInput(part.table, operation, name) ? input.parameter?.(part) : undefined
     return documented === undefined ? [] : [{ name, ...documented }]
   })
 }
