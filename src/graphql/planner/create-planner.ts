@@ -12,6 +12,7 @@ import {
   type RootPlan,
   type Unplannable,
 } from '../planner-contract.js'
+import { hasUnplannedInput } from '../records/declare-arguments.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/condition.js'
@@ -119,8 +120,8 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
   if (isUnplannable(object)) return object
   if (kind === 'list') {
     return (args, reader) => {
-      if (args.distinct !== undefined && args.distinct !== null)
-        return unplannable('Resolvers read lists of distinct rows.')
+      if (hasUnplannedInput(args))
+        return unplannable(`Resolvers read arguments of ${field.name} beyond those of relations.`)
       const query = reader.list(model, args, isFixed)
       const { table } = model
       checkShard(table, query.where)

@@ -14,6 +14,7 @@ import type { Table } from '../../records/model/table.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
 import type { FieldArguments } from '../declarations.js'
 import type { FieldCosts } from '../measure.js'
+import { hasUnplannedInput } from './declare-arguments.js'
 import { generatedOf, type RecordModel } from './model.js'
 import type { RecordServices } from './resolve-records.js'
 
@@ -75,10 +76,9 @@ function costOfField(
   { namingOf, tableOf, basis }: CostContext,
 ): QueryCost | undefined {
   const generated = generatedOf(field)
-  const { where, orderBy, offset, distinct } = args
-  const aggregates = distinct !== undefined && distinct !== null
+  const { where, orderBy, offset } = args
   const isPlain =
-    where === undefined && orderBy === undefined && offset === undefined && !aggregates
+    where === undefined && orderBy === undefined && offset === undefined && !hasUnplannedInput(args)
   if (isPlain && (generated?.kind === 'list' || generated?.kind === 'page')) return undefined
   switch (generated?.kind) {
     case 'column': {
@@ -88,7 +88,7 @@ function costOfField(
     }
     case 'list':
     case 'page':
-      return costOf(namingOf(generated.model), { aggregates, ...args }, basis)
+      return costOf(namingOf(generated.model), args, basis)
     case 'count':
       return costOf(namingOf(generated.model), { where: args.where, countsRows: true }, basis)
     case 'aggregate':

@@ -1,12 +1,15 @@
-/** The arguments of a record's queries: those that the operation has in the table of inputs, in the types of the record. */
+/**
+ * The arguments of a record's queries: those that the operation has in the table of inputs, in the types of the record.
+ * Those of lists that no planned statement reads become options of the record's list.
+ */
 import {
   operationInputs,
   type ArgumentContent,
   type ReadOperation,
 } from '../../records/clients/operation-inputs.js'
-import type { ArgumentDeclaration } from '../declarations.js'
+import type { ArgumentDeclaration, FieldArguments } from '../declarations.js'
 import type { RecordModel } from './model.js'
-import { groupsOf, timeGroupsOf } from './names.js'
+import { groupsOf, readGroups, timeGroupsOf } from './names.js'
 
 /** The types of arguments. Undefined if the record does not have the type. */
 const argumentTypes: Readonly<Record<ArgumentContent, (model: RecordModel) => string | undefined>> =
@@ -35,4 +38,31 @@ export function declareArguments(
     if (type !== undefined) args[name] = { type, ...declared }
   }
   return args
+}
+
+/** The inputs of a list that only the record's own list reads. Lists of related rows do not have them. */
+const unplannedInputs = Object.entries(operationInputs.list).flatMap(([name, { argument }]) =>
+  argument === undefined || Object.hasOwn(operationInputs.related, name)
+    ? []
+    : [{ name, holds: argument.holds }],
+)
+
+/** Whether the arguments of a list contain one that no planned statement reads. */
+export function hasUnplannedInput(args: FieldArguments): boolean {
+  for (const { name } of unplannedInputs) if ((args[name] ?? undefined) !== undefined) return true
+  return false
+}
+
+/** The same arguments as options of the record's list. @throws {HttpError} 400 `VALIDATION` */
+export function readUnplannedInputs(
+  model: RecordModel,
+  args: FieldArguments,
+): Record<string, unknown> {
+  const options: Record<string, unknown> = {}
+  for (const { name, holds } of unplannedInputs) {
+    const value = args[name] ?? undefined
+    if (value === undefined) continue
+    options[name] = holds === 'fields' ? readGroups(model, value, name) : value
+  }
+  return options
 }

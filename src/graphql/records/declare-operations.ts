@@ -13,12 +13,11 @@ import {
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
-import { readGroups } from './names.js'
 import { type RecordModel, hasInput, type GeneratedField, type PagePart } from './model.js'
 import { QueryReader, withShardArgument } from './query-reader.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
-import { declareArguments } from './declare-arguments.js'
+import { declareArguments, hasUnplannedInput, readUnplannedInputs } from './declare-arguments.js'
 import {
   edgesOf,
   endCursor,
@@ -30,33 +29,34 @@ import {
 import { RecordWriter, resultExtensions } from './write-records.js'
 
 /**
- * Resolves a list with `distinct`.
+ * Resolves a list with arguments that no planned statement reads, by the record's own list.
  *
  * @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the caller may not read
  */
-function resolveDistinct(
+function resolveByRecord(
   model: RecordModel,
   services: RecordServices,
   args: FieldArguments,
   context: unknown,
 ): MaybePromise<Instance[]> {
   return withGuards(model.table, callerOf(context), (caller) =>
-    readDistinct(model, services, args, caller),
+    readByRecord(model, services, args, caller),
   )
 }
 
-function readDistinct(
+function readByRecord(
   model: RecordModel,
   { database, listMax }: RecordServices,
-  { where, orderBy, distinct, limit, offset }: FieldArguments,
+  args: FieldArguments,
   caller: Caller,
 ): Promise<Instance[]> {
+  const { where, orderBy, limit, offset } = args
   const openDatabase = database()
   const reader = new QueryReader({ database: openDatabase, caller, listMax })
   const options = {
     ...(isPresent(where) && { where: reader.translate(model, where) }),
     ...(isPresent(orderBy) && { orderBy: reader.orderTerms(model, orderBy) }),
-    distinct: readGroups(model, distinct, 'distinct'),
+    ...readUnplannedInputs(model, args),
     limit: reader.readLimit('limit', limit ?? defaultLimit),
     offset: offset ?? 0,
     view: new ClientView({ context: openDatabase.context, caller, log: openDatabase.log }),
@@ -83,8 +83,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
     access,
     extensions: generatedExtensions({ kind: 'list', model }),
     resolve: (_root, args, context) => {
-      const { distinct } = args
-      const resolve = distinct === undefined || distinct === null ? resolveList : resolveDistinct
+      const resolve = hasUnplannedInput(args) ? resolveByRecord : resolveList
       return resolve(model, services, args, context)
     },
   }

@@ -84,6 +84,8 @@ export interface CostedQuery {
   readonly countsRows?: boolean
   /** True if all rows are read, for sums and groups. */
   readonly aggregates?: boolean
+  /** Fields in which rows differ: all rows are read. */
+  readonly distinct?: unknown
 }
 
 export interface QueryCost {
@@ -199,10 +201,11 @@ class CostReader {
 
   read(naming: RecordNames, query: CostedQuery, rows: number): QueryCost {
     const isFiltered = hasConditions(query.where)
-    this.#isRanked = !isGiven(query.orderBy) && !query.countsRows && !query.aggregates
+    const readsAll = query.aggregates === true || isGiven(query.distinct)
+    this.#isRanked = !isGiven(query.orderBy) && !query.countsRows && !readsAll
     const work = isFiltered
       ? this.#filter(naming, query.where, rows)
-      : { rows: query.aggregates === true ? rows : 0, each: 0, once: 0 }
+      : { rows: readsAll ? rows : 0, each: 0, once: 0 }
     const order = this.#order(naming, query.orderBy)
     const width = widthOf(naming.table.name, this.#basis)
     let points = work.once + work.rows * width * (weights.row + work.each)

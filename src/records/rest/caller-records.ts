@@ -111,7 +111,7 @@ export class CallerRecords<T extends object = object> {
   searchedRows(query: TextValues): number {
     const { sizes } = this.#database
     sizes.refresh()
-    const { where } = readCrudQuery(this.#table, query)
+    const { where } = readCrudQuery(this.#table, query).options
     return costOf(recordNaming(this.#table), { where }, sizes).searchedRows
   }
 
@@ -170,7 +170,7 @@ export class CallerRecords<T extends object = object> {
     const rowBytes = Math.max(1, sizes.bytesOf(this.#table.name))
     const maxRows = related.size === 0 ? pageSize : relatedPageSize
     let limit = Math.min(maxRows, Math.max(1, Math.floor(pageBytes / rowBytes)))
-    const { where, orderBy } = readCrudQuery(this.#table, query)
+    const { where, orderBy } = readCrudQuery(this.#table, query).options
     checkCost(this.#table, { where, orderBy, limit }, sizes, defaultLimits.cost)
     const order = (
       orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy

@@ -28,36 +28,43 @@ import { isMap, parseJson, tryParseJson } from '../../core/json.js'
 /** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
 export type QueryOrder = Nested<'asc' | 'desc'>
 
-export interface CrudQuery {
+/** The options of the record's list that a query names, except `limit`. */
+export interface QueryOptions {
   readonly where: Record<string, unknown>
   readonly orderBy: QueryOrder[]
-  readonly limit: number
   readonly offset: number
   /** The list starts after the row of this cursor. */
   readonly after: string | undefined
+  /** Rows with equal values in these fields appear once. */
+  readonly distinct: readonly string[] | undefined
+}
+
+export interface CrudQuery {
+  readonly options: QueryOptions
+  readonly limit: number
   /** How rows are counted. Undefined: exactly up to a limit, estimated beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
   readonly shape: RowShape | undefined
   /** Relations whose related rows are counted for each row. */
   readonly counts: readonly RelationCount[]
-  /** Rows with equal values in these fields appear once. */
-  readonly distinct: readonly string[] | undefined
 }
 
 /** @throws {HttpError} 400 `VALIDATION`, with the parameter's name as path */
 export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
   return {
-    where: readWhere(table, query, (name) => isInput(table, 'list', name)),
-    orderBy: readOrderBy(query.orderBy),
+    options: {
+      where: readWhere(table, query, (name) => isInput(table, 'list', name)),
+      orderBy: readOrderBy(query.orderBy),
+      offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
+      after: isInput(table, 'list', 'after') ? readOnce('after', query.after) : undefined,
+      distinct: isInput(table, 'list', 'distinct')
+        ? readNames('distinct', query.distinct)
+        : undefined,
+    },
     limit: readCount('limit', query.limit, defaultLimit, largestLimit),
-    offset: readCount('offset', query.offset, 0, Number.MAX_SAFE_INTEGER),
-    after: isInput(table, 'list', 'after') ? readOnce('after', query.after) : undefined,
     count: isInput(table, 'list', 'count') ? readCounting(query.count) : undefined,
     shape: readRowShape(table, query),
     counts: readCrudCounts(table, query),
-    distinct: isInput(table, 'list', 'distinct')
-      ? readNames('distinct', query.distinct)
-      : undefined,
   }
 }
 

@@ -10,7 +10,7 @@ import type { CrudQuery, SelectedFields } from './crud-query.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
-import type { RelationCount } from '../filters/list-options.js'
+import type { ListOptions, RelationCount } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/entity-tag.js'
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
@@ -30,30 +30,19 @@ export async function listRows(
   request: HttpRequest,
   cost: number,
 ): Promise<Reply> {
-  const { where, limit, offset, after } = query
+  const { options, limit, shape } = query
+  const { where, offset, after, distinct } = options
   const isLive = acceptsEventStream(request)
-  const distinct = query.distinct as readonly never[] | undefined
-  const orderBy = query.orderBy.length === 0 ? undefined : query.orderBy
-  // One extra row shows whether there is a next page.
-  const maxRows = limit === 0 ? 0 : limit + 1
-  const order = orderBy === undefined ? {} : { orderBy }
-  const offsetOption = offset === 0 ? {} : { offset }
-  const cursorOption = after === undefined ? {} : { after }
-  const distinctOption = distinct === undefined ? {} : { distinct }
-  const counts = countsOption(query.counts)
-  const listing = records.list(
-    {
-      where,
-      ...order,
-      limit: maxRows,
-      ...offsetOption,
-      ...cursorOption,
-      ...distinctOption,
-      ...counts,
-    },
-    query.shape?.relations,
-    cost,
-  )
+  const orderBy = options.orderBy.length === 0 ? undefined : options.orderBy
+  const listOptions = {
+    ...options,
+    orderBy,
+    offset: offset === 0 ? undefined : offset,
+    // One extra row shows whether there is a next page.
+    limit: limit === 0 ? 0 : limit + 1,
+    ...countsOption(query.counts),
+  }
+  const listing = records.list(listOptions as ListOptions<object>, shape?.relations, cost)
   // The list and the total are queried in parallel, which saves a round trip over a network.
   // A live query has no headers for a total.
   const counting = isLive ? undefined : totalOf(records, query)
@@ -71,7 +60,7 @@ export async function listRows(
           )
         : records.cursorOf(last, orderBy)
       : undefined
-  showRows(rows, query.shape)
+  showRows(rows, shape)
   const response = reply(rows)
   if (total !== undefined) response.header(...total)
   if (cursor !== undefined) {
@@ -102,7 +91,7 @@ export function showRows(rows: readonly object[], shape: SelectedFields | undefi
 
 async function totalOf(
   records: ClientRecords<object>,
-  { where, count, distinct }: CrudQuery,
+  { options: { where, distinct }, count }: CrudQuery,
 ): Promise<[name: string, value: number] | undefined> {
   if (count === 'none') return undefined
   // The database reads every row for `distinct` anyway.

@@ -270,9 +270,9 @@ function listRoute({
     options: { args: ['query', ...readArguments], returns: [table.type], etag: true },
     run: (query: TextValues, request: HttpRequest) => {
       const parsed = readCrudQuery(table, query)
-      const aggregates = parsed.distinct !== undefined
-      const countsRows = parsed.count === 'exact'
-      checkCost(table, { countsRows, aggregates, ...parsed }, database().sizes, maxCost)
+      const { options, ...page } = parsed
+      const countsRows = page.count === 'exact'
+      checkCost(table, { countsRows, ...options, ...page }, database().sizes, maxCost)
       return listRows(recordsToRead(request), parsed, request, maxCost)
     },
   }
