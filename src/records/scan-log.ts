@@ -7,6 +7,7 @@ import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
 import type { Database } from './database.js'
 import { createOwnTable, hasTable } from './own-tables.js'
+import { PreparedSql } from './prepared-sql.js'
 import { frameworkQuery } from '../engines/contract/statement.js'
 import { filtersOrSorts, planStatement } from './scan-advice.js'
 import type { StatementEvent } from './statement-tracking.js'
@@ -20,29 +21,38 @@ const script = `create table if not exists ${scansTable} (advice text primary ke
 
 async function storeAdvice(database: Database, advice: string): Promise<void> {
   if (!(await createOwnTable(database, scansTable, script))) return
-  const seenAt = new Date(database.context.now()).toISOString()
-  await database.kysely
-    .insertInto(scansTable)
-    .values({ advice, seen_at: seenAt })
-    .onConflict((conflict) => conflict.column('advice').doUpdateSet({ seen_at: seenAt }))
-    .execute()
+  const store = new PreparedSql(
+    database,
+    { kind: 'upsert', tables: [scansTable] },
+    ({
+      value,
+    }) => `insert into ${scansTable} (advice, seen_at) values (${value('advice')}, ${value('seenAt')})
+on conflict (advice) do update set seen_at = excluded.seen_at`,
+  )
+  await store.run({ advice, seenAt: new Date(database.context.now()).toISOString() }, 'count')
 }
 
 /** The advice of the last hour. */
 export async function readScans(database: Database): Promise<string[]> {
   if (!(await hasTable(database, scansTable))) return []
-  const rows = await database.kysely
-    .selectFrom(scansTable)
-    .select('advice')
-    .where('seen_at', '>', anHourAgo(database))
-    .orderBy('advice')
-    .execute()
-  return rows.map(({ advice }) => String(advice))
+  const read = new PreparedSql(
+    database,
+    { kind: 'select', tables: [scansTable] },
+    ({ value }) =>
+      `select advice from ${scansTable} where seen_at > ${value('since')} order by advice`,
+  )
+  const rows = await read.run({ since: anHourAgo(database) }, 'rows')
+  return rows.map(([advice]) => String(advice))
 }
 
 async function removeOldAdvice(database: Database): Promise<void> {
   if (!(await hasTable(database, scansTable))) return
-  await database.kysely.deleteFrom(scansTable).where('seen_at', '<', anHourAgo(database)).execute()
+  const remove = new PreparedSql(
+    database,
+    { kind: 'delete', tables: [scansTable] },
+    ({ value }) => `delete from ${scansTable} where seen_at < ${value('before')}`,
+  )
+  await remove.run({ before: anHourAgo(database) }, 'count')
 }
 
 function anHourAgo({ context }: Database): string {

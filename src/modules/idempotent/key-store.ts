@@ -10,6 +10,13 @@
 import { randomUUID } from 'node:crypto'
 import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
 import { CallerLimit, type StoredKeys } from './caller-limit.js'
+import {
+  createKeyTables,
+  prepareKeyStatements,
+  prepareProcessStatements,
+  type KeyStatements,
+  type ProcessStatements,
+} from './key-tables.js'
 
 /** A response as it is stored. */
 export interface StoredResponse {
@@ -36,35 +43,6 @@ export type KeyClaim =
   | { readonly state: 'running'; readonly hash: string }
   | { readonly state: 'done'; readonly hash: string }
   | { readonly state: 'answered'; readonly hash: string; readonly response: StoredResponse }
-
-type KeyRow = Record<'id' | 'caller' | 'hash' | 'claim' | 'process', string> &
-  Record<'answer', string | null> &
-  Record<'expires_at' | 'bytes', number | string>
-type ProcessRow = Record<'id', string> &
-  Record<'alive_until', number | string> &
-  Record<'challenged_at', number | string | null>
-type KeyTables = Record<'filigree_idempotency', KeyRow> &
-  Record<'filigree_idempotency_process', ProcessRow>
-
-const table = 'filigree_idempotency'
-const processes = 'filigree_idempotency_process'
-const createTable = `create table if not exists ${table} (
-  id text primary key not null,
-  caller text not null,
-  hash text not null,
-  claim text not null,
-  process text not null,
-  answer text,
-  bytes bigint not null,
-  expires_at bigint not null
-);
-create index if not exists ${table}_expires_at on ${table} (expires_at);
-create index if not exists ${table}_caller on ${table} (caller, expires_at, bytes)`
-const createProcesses = `create table if not exists ${processes} (
-  id text primary key not null,
-  alive_until bigint not null,
-  challenged_at bigint
-)`
 
 /** Stored instead of a response: the request has written, or its open transaction will. */
 const done = ''
@@ -98,6 +76,8 @@ export class KeyStore {
   readonly #clock: Clock
   readonly #timeouts: ReturnType<Database['timeouts']>
   readonly #limit: CallerLimit
+  readonly #keys: KeyStatements
+  readonly #processes: ProcessStatements
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
   /** Keys of running requests, and of requests whose response is not stored yet. */
@@ -115,12 +95,13 @@ export class KeyStore {
     this.#database = database
     this.#clock = clock
     this.#timeouts = database.timeouts(databaseTimeoutMs)
+    this.#keys = prepareKeyStatements(database)
+    this.#processes = prepareProcessStatements(database)
     this.#limit = new CallerLimit(maxKeys, (caller) => this.#readStored(caller))
   }
 
   async onStart(): Promise<void> {
-    await this.#database.ensureTable(table, createTable)
-    await this.#database.ensureTable(processes, createProcesses)
+    await createKeyTables(this.#database)
     // Not started by a request, whose context it would inherit.
     this.#scheduleHeartbeat(heartbeatIntervalMs)
     this.#unwatch = this.#clock.onMove(() =>
@@ -163,90 +144,37 @@ export class KeyStore {
     const { id, claim, caller } = key
     const refusal = await this.#limit.findRefusal(caller, now)
     if (refusal !== undefined && !(await this.#has(id, now))) throw refusal
-    const expires = now + maxRunMs
-    const claimColumns = {
-      ...{ hash, claim, caller, process: this.#process },
-      ...{ answer: null, bytes: 0, expires_at: expires },
-    }
-    const claimed = await this.#tables
-      .insertInto(table)
-      .values({ id, ...claimColumns })
-      .onConflict((conflict) =>
-        conflict
-          .column('id')
-          .doUpdateSet(claimColumns)
-          .where((row) => {
-            const liveProcess = row
-              .selectFrom(processes)
-              .select(`${processes}.id`)
-              .whereRef(`${processes}.id`, '=', `${table}.process`)
-              .where((process) =>
-                process.or([
-                  process('alive_until', '>', now),
-                  process('challenged_at', 'is', null),
-                  process('challenged_at', '>', now - challengeMs),
-                ]),
-              )
-            return row.or([
-              row(`${table}.expires_at`, '<=', now),
-              row.and([row(`${table}.answer`, 'is', null), row.not(row.exists(liveProcess))]),
-            ])
-          }),
-      )
-      .returning('id')
-      .executeTakeFirst()
-    if (claimed !== undefined) return { state: 'claimed', key }
-    const row = await this.#tables
-      .selectFrom(table)
-      .select(['hash', 'answer', 'process'])
-      .where('id', '=', id)
-      .executeTakeFirst()
+    const claimed = await this.#keys.claim.rows({
+      ...{ id, caller, hash, claim, process: this.#process },
+      ...{ now, expires: now + maxRunMs, challengeUntil: now - challengeMs },
+    })
+    if (claimed.length > 0) return { state: 'claimed', key }
+    const [row] = await this.#keys.read.rows({ id })
     // The other request released it between the two statements; the next attempt will get it.
     if (row === undefined) return { state: 'running', hash }
-    if (row.answer === null) {
-      await this.#challenge(row.process, now)
-      return { state: 'running', hash: row.hash }
+    const [storedHash, answer, process] = row as [string, string | null, string]
+    if (answer === null) {
+      await this.#challenge(process, now)
+      return { state: 'running', hash: storedHash }
     }
-    if (row.answer === done) return { state: 'done', hash: row.hash }
-    return { state: 'answered', hash: row.hash, response: fromText(row.answer) }
+    if (answer === done) return { state: 'done', hash: storedHash }
+    return { state: 'answered', hash: storedHash, response: fromText(answer) }
   }
 
   async #has(id: string, now: number): Promise<boolean> {
-    const row = await this.#tables
-      .selectFrom(table)
-      .select('id')
-      .where('id', '=', id)
-      .where('expires_at', '>', now)
-      .executeTakeFirst()
-    return row !== undefined
+    return (await this.#keys.has.rows({ id, now })).length > 0
   }
 
   async #readStored(caller: string): Promise<StoredKeys> {
-    const now = this.#now()
-    const row = await this.#tables
-      .selectFrom(table)
-      .select((row) => [
-        row.fn.countAll().as('keys'),
-        row.fn.sum('bytes').as('bytes'),
-        row.fn.min('expires_at').as('firstEnd'),
-      ])
-      .where('caller', '=', caller)
-      .where('expires_at', '>', now)
-      .executeTakeFirstOrThrow()
+    const [row = []] = await this.#keys.readStored.rows({ caller, now: this.#now() })
+    const [keys, bytes, firstEnd] = row
     // Without rows, the sum and the minimum are null.
-    return { keys: Number(row.keys), bytes: Number(row.bytes), firstEnd: Number(row.firstEnd) }
+    return { keys: Number(keys), bytes: Number(bytes), firstEnd: Number(firstEnd) }
   }
 
   /** Challenges a process whose lease has expired. */
   async #challenge(id: string, now: number): Promise<void> {
-    if (id === this.#process) return
-    await this.#tables
-      .updateTable(processes)
-      .set({ challenged_at: now })
-      .where('id', '=', id)
-      .where('alive_until', '<=', now)
-      .where('challenged_at', 'is', null)
-      .execute()
+    if (id !== this.#process) await this.#processes.challenge.change({ id, now })
   }
 
   /** Renews the lease of this process. */
@@ -258,12 +186,10 @@ export class KeyStore {
   }
 
   async #renewLease(): Promise<void> {
-    const leaseColumns = { alive_until: this.#now() + leaseMs, challenged_at: null }
-    await this.#tables
-      .insertInto(processes)
-      .values({ id: this.#process, ...leaseColumns })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(leaseColumns))
-      .execute()
+    await this.#processes.renewLease.change({
+      id: this.#process,
+      aliveUntil: this.#now() + leaseMs,
+    })
     this.#lastHeartbeatAt = performance.now()
   }
 
@@ -292,13 +218,9 @@ export class KeyStore {
    */
   markWrites(request: HttpRequest, { id, claim }: ClaimedKey, lifetimeMs: number): void {
     this.#database.beforeCommit(request, async () => {
-      const marked = await this.#tables
-        .updateTable(table)
-        .set({ answer: done, expires_at: this.#now() + lifetimeMs })
-        .where('id', '=', id)
-        .where('claim', '=', claim)
-        .executeTakeFirst()
-      if (Number(marked.numUpdatedRows) === 0) throw inFlight()
+      const expires = this.#now() + lifetimeMs
+      const marked = await this.#keys.mark.change({ id, claim, answer: done, expires })
+      if (marked === 0) throw inFlight()
     })
   }
 
@@ -314,16 +236,10 @@ export class KeyStore {
     const bytes = Buffer.byteLength(written)
     const text = this.#limit.addBytes(caller, bytes) ? written : done
     return this.#retryUntilDone(key, () =>
-      this.#tables
-        .updateTable(table)
-        .set({
-          answer: text,
-          bytes: text === done ? 0 : bytes,
-          expires_at: this.#now() + lifetimeMs,
-        })
-        .where('id', '=', id)
-        .where('claim', '=', claim)
-        .execute(),
+      this.#keys.store.change({
+        ...{ id, claim, answer: text, bytes: text === done ? 0 : bytes },
+        expires: this.#now() + lifetimeMs,
+      }),
     )
   }
 
@@ -335,10 +251,8 @@ export class KeyStore {
   release(key: ClaimedKey, hasFailed = false): Promise<void> {
     const { id, claim, caller } = key
     this.#limit.removeKey(caller)
-    return this.#retryUntilDone(key, () => {
-      const ownRow = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
-      return (hasFailed ? ownRow : ownRow.where('answer', 'is', null)).execute()
-    })
+    const remove = hasFailed ? this.#keys.delete : this.#keys.deleteUnwritten
+    return this.#retryUntilDone(key, () => remove.change({ id, claim }))
   }
 
   /** Retries in the background until the application closes. The key is held until then. */
@@ -366,31 +280,12 @@ export class KeyStore {
   async #sweep(now: number): Promise<void> {
     if (now < this.#nextSweep) return
     this.#nextSweep = now + sweepIntervalMs
-    await this.#tables.deleteFrom(table).where('expires_at', '<=', now).execute()
-    // Rows of processes that hold keys are needed to decide when the keys can be claimed.
-    await this.#tables
-      .deleteFrom(processes)
-      .where('alive_until', '<=', now - processLifetimeMs)
-      .where((process) =>
-        process.not(
-          process.exists(
-            process
-              .selectFrom(table)
-              .select(`${table}.id`)
-              .whereRef(`${table}.process`, '=', `${processes}.id`)
-              .where(`${table}.answer`, 'is', null),
-          ),
-        ),
-      )
-      .execute()
+    await this.#keys.sweep.change({ now })
+    await this.#processes.sweep.change({ until: now - processLifetimeMs })
   }
 
   #now(): number {
     return this.#database.now(this.#clock)
-  }
-
-  get #tables() {
-    return this.#database.kysely.withTables<KeyTables>()
   }
 }
 

@@ -2,7 +2,7 @@
  * Counts requests in windows. A window starts with the first request of a key and ends after its time; rejected requests do not extend it.
  * Counts are in memory for one process, or in the database for all processes.
  */
-import { Clock, Database, HttpError, resetState } from '../../index.js'
+import { Clock, Database, HttpError, resetState, type CustomSql } from '../../index.js'
 import type { RequestLimit } from './rule.js'
 
 /** The result of counting a request. */
@@ -96,12 +96,6 @@ function removeEnded(windows: Map<string, Window>, now: number): void {
   }
 }
 
-/** PostgreSQL's driver returns `bigint` as text. */
-type CounterRow = Record<'key', string> &
-  Record<'count', number> &
-  Record<'ends_at', number | string>
-type ThrottleTables = Record<typeof table, CounterRow>
-
 const table = 'filigree_throttle'
 const createTable = `create table if not exists ${table} (
   key text primary key not null,
@@ -125,6 +119,7 @@ export class DatabaseCounters extends Counters {
   readonly #database: Database
   readonly #timeouts: ReturnType<Database['timeouts']>
   readonly #fallback: MemoryCounters
+  readonly #statements: Readonly<Record<StatementName, CustomSql>>
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
@@ -132,6 +127,7 @@ export class DatabaseCounters extends Counters {
     this.#database = database
     this.#timeouts = database.timeouts(databaseTimeoutMs)
     this.#fallback = new MemoryCounters(clock, () => this.now())
+    this.#statements = prepareStatements(database)
   }
 
   override now(): number {
@@ -164,86 +160,63 @@ export class DatabaseCounters extends Counters {
   ): Promise<Count> {
     await this.#sweep(now)
     const fullKey = `${name} ${key}`
-    const row = await this.#upsertWindow(fullKey, limit, { now, ends: now + window })
+    const ends = now + window
+    const [row] = await this.#statements.count.rows({ key: fullKey, limit, now, ends })
     if (row !== undefined) {
-      return { isCounted: true, remaining: limit - row.count, endsAt: Number(row.ends_at) }
+      const [count, endsAt] = row
+      return { isCounted: true, remaining: limit - Number(count), endsAt: Number(endsAt) }
     }
-    const existing = await this.#tables
-      .selectFrom(table)
-      .select('ends_at')
-      .where('key', '=', fullKey)
-      .executeTakeFirst()
-    return { isCounted: false, remaining: 0, endsAt: Number(existing?.ends_at ?? now) }
+    const [existing = []] = await this.#statements.readEnd.rows({ key: fullKey })
+    return { isCounted: false, remaining: 0, endsAt: Number(existing[0] ?? now) }
   }
 
   async uncount(name: string, key: string, ends: number): Promise<void> {
     this.#fallback.uncount(name, key, ends)
     if (this.#timeouts.isUnresponsive) return
     try {
-      await this.#timeouts.run(() => this.#uncountInDatabase(name, key, ends))
+      await this.#timeouts.run(() =>
+        this.#statements.uncount.change({ key: `${name} ${key}`, ends }),
+      )
     } catch (error) {
       // A request that was counted before the database stopped responding stays counted.
       if (!isUnavailable(error)) throw error
     }
   }
 
-  async #uncountInDatabase(name: string, key: string, ends: number): Promise<void> {
-    await this.#tables
-      .updateTable(table)
-      .set((row) => ({ count: row('count', '-', 1) }))
-      .where('key', '=', `${name} ${key}`)
-      .where('ends_at', '=', ends)
-      .where('count', '>', 0)
-      .execute()
-  }
-
-  /**
-   * ```sql
-   * insert into filigree_throttle (key, count, ends_at) values (?, 1, ?)
-   * on conflict (key) do update set count = case when ends_at <= ? then 1 else count + 1 end, ends_at = …
-   * where ends_at <= ? or count < ? returning count, ends_at
-   * ```
-   */
-  #upsertWindow(
-    key: string,
-    max: number,
-    { now, ends }: { readonly now: number; readonly ends: number },
-  ) {
-    return this.#tables
-      .insertInto(table)
-      .values({ key, count: 1, ends_at: ends })
-      .onConflict((conflict) =>
-        conflict
-          .column('key')
-          .doUpdateSet((row) => {
-            const isOver = row(`${table}.ends_at`, '<=', now)
-            const next = row(`${table}.count`, '+', 1)
-            return {
-              count: row.case().when(isOver).then(1).else(next).end(),
-              ends_at: row
-                .case()
-                .when(isOver)
-                .then(ends)
-                .else(row.ref(`${table}.ends_at`))
-                .end(),
-            }
-          })
-          .where((row) =>
-            row.or([row(`${table}.ends_at`, '<=', now), row(`${table}.count`, '<', max)]),
-          ),
-      )
-      .returning(['count', 'ends_at'])
-      .executeTakeFirst()
-  }
-
   async #sweep(now: number): Promise<void> {
     if (now < this.#nextSweep) return
     this.#nextSweep = now + sweepIntervalMs
-    await this.#tables.deleteFrom(table).where('ends_at', '<=', now).execute()
+    await this.#statements.sweep.change({ now })
   }
+}
 
-  get #tables() {
-    return this.#database.kysely.withTables<ThrottleTables>()
+type StatementName = 'count' | 'readEnd' | 'uncount' | 'sweep'
+
+function prepareStatements(database: Database): Readonly<Record<StatementName, CustomSql>> {
+  const tables = [table]
+  return {
+    count: database.prepare({ kind: 'upsert', tables }, ({ value }) => {
+      const hasEnded = (): string => `${table}.ends_at <= ${value('now')}`
+      return `insert into ${table} (key, count, ends_at) values (${value('key')}, 1, ${value('ends')})
+on conflict (key) do update set
+  count = case when ${hasEnded()} then 1 else ${table}.count + 1 end,
+  ends_at = case when ${hasEnded()} then excluded.ends_at else ${table}.ends_at end
+where ${hasEnded()} or ${table}.count < ${value('limit')}
+returning count, ends_at`
+    }),
+    readEnd: database.prepare(
+      { kind: 'select', tables },
+      ({ value }) => `select ends_at from ${table} where key = ${value('key')}`,
+    ),
+    uncount: database.prepare(
+      { kind: 'update', tables },
+      ({ value }) => `update ${table} set count = count - 1
+where key = ${value('key')} and ends_at = ${value('ends')} and count > 0`,
+    ),
+    sweep: database.prepare(
+      { kind: 'delete', tables },
+      ({ value }) => `delete from ${table} where ends_at <= ${value('now')}`,
+    ),
   }
 }
 

@@ -297,6 +297,7 @@ const createTable = `create table if not exists filigree_migration (
   applied_at text not null
 )`
 
+// Not `PreparedSql`, which converts errors: a schema change repeats its work after the engine's error of a lock time-out.
 const migrationTables = ['filigree_migration']
 
 /** By name, sorted. */
