@@ -72,6 +72,17 @@ export function toResponse(
   return toDataResponse(request, body, reply, status)
 }
 
+/** True for lists and objects; false for bytes, files and streams, which are sent unchanged, and for errors. */
+export function isJsonBody(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || value instanceof Error) return false
+  if (isPlainData(value) && !('getReader' in value)) return true
+  const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
+  if (isBytes || value instanceof FileBody || value instanceof EventStream || isStream(value))
+    return false
+  rememberData(value)
+  return true
+}
+
 /** @param type the `Content-Type` if the reply sets none */
 export function toTextResponse(
   text: string,

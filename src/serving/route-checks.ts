@@ -12,12 +12,9 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
-import { isStream } from '../http/chunk-reader.js'
-import { EventStream } from '../http/events.js'
-import { FileBody } from '../http/file-reply.js'
-import { isPlainData, rememberData } from '../http/response-body.js'
 import type { TextValues } from '../http/query-string.js'
 import { Reply } from '../http/reply.js'
+import { isJsonBody } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/class.js'
 import { requestCaller } from '../records/rights/caller.js'
@@ -229,7 +226,7 @@ function compileReturnsForCaller(
     const answers = securedFor(status)
     const mapped = inResult(usual, mapFor)(result)
     const body = mapped instanceof Reply ? (mapped as Reply).body : mapped
-    if (answers === undefined || !isData(body)) return mapped
+    if (answers === undefined || !isJsonBody(body)) return mapped
     return after(concealFrom(requestCaller(request), answers, body), () => mapped)
   }
 }
@@ -247,9 +244,9 @@ function inResult(
 ): (result: unknown) => unknown {
   return (result) => {
     if (!(result instanceof Reply))
-      return isData(result) ? (mapFor(usual)?.(result) ?? result) : result
+      return isJsonBody(result) ? (mapFor(usual)?.(result) ?? result) : result
     const map = mapFor(result.status ?? usual)
-    return map !== undefined && isData(result.body) ? result.withBody(map(result.body)) : result
+    return map !== undefined && isJsonBody(result.body) ? result.withBody(map(result.body)) : result
   }
 }
 
@@ -272,15 +269,4 @@ function compileMap(type: Class, problems: Problems): (value: unknown) => unknow
     problems.addAll(error.problems)
     return (value) => value
   }
-}
-
-/** True for lists and objects; false for bytes, files and streams, which are sent unchanged, and for errors. */
-function isData(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || value instanceof Error) return false
-  if (isPlainData(value) && !('getReader' in value)) return true
-  const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
-  if (isBytes || value instanceof FileBody || value instanceof EventStream || isStream(value))
-    return false
-  rememberData(value)
-  return true
 }
