@@ -53,13 +53,13 @@ export type ArgumentContent =
   | 'groupConditions'
   | 'groupOrder'
 
-export interface InputArgument {
+interface InputArgument {
   readonly holds: ArgumentContent
   readonly description: string
   readonly default?: number | undefined
 }
 
-export interface OperationInput {
+interface ReadOperationInput {
   /** Whether a field of the same name takes precedence: then the parameter is a condition. Default false. */
   readonly yieldsToField?: boolean
   /**
@@ -72,11 +72,11 @@ export interface OperationInput {
   readonly argument?: InputArgument
 }
 
-export type OperationInputs = Readonly<Record<string, OperationInput>>
+type ReadOperationInputs = Readonly<Record<string, ReadOperationInput>>
 
 const text = { type: 'string' }
 
-type Parameter = NonNullable<OperationInput['parameter']>
+type Parameter = NonNullable<ReadOperationInput['parameter']>
 
 /** A parameter with a list of names. */
 function names(description: string): Parameter {
@@ -84,7 +84,7 @@ function names(description: string): Parameter {
 }
 
 /** @param standard the default of REST */
-function limit(standard: number, argumentDefault?: number): OperationInput {
+function limit(standard: number, argumentDefault?: number): ReadOperationInput {
   const description = 'The maximum number of rows.'
   const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
   return {
@@ -93,7 +93,7 @@ function limit(standard: number, argumentDefault?: number): OperationInput {
   }
 }
 
-function argument(holds: ArgumentContent, description: string): OperationInput {
+function argument(holds: ArgumentContent, description: string): ReadOperationInput {
   return { argument: { holds, description } }
 }
 
@@ -102,7 +102,7 @@ const skipped = 'The number of rows to skip.'
 const sorted = 'The order of the rows. Default: by the key.'
 
 /** Lists of related rows have only these arguments. */
-const relatedInputs: OperationInputs = {
+const relatedInputs: ReadOperationInputs = {
   limit: limit(defaultLimit, defaultLimit),
   offset: {
     parameter: () => ({
@@ -119,7 +119,7 @@ const relatedInputs: OperationInputs = {
 }
 
 /** The parts of each row in the response. */
-const rowInputs: OperationInputs = {
+const rowInputs: ReadOperationInputs = {
   with: { yieldsToField: true, parameter: names('Related records to include, by dotted path.') },
   fields: {
     yieldsToField: true,
@@ -130,7 +130,7 @@ const rowInputs: OperationInputs = {
   counts: { yieldsToField: true, parameter: documentCounts },
 }
 
-const listInputs: OperationInputs = {
+const listInputs: ReadOperationInputs = {
   ...relatedInputs,
   after: {
     yieldsToField: true,
@@ -154,7 +154,7 @@ const listInputs: OperationInputs = {
   ...rowInputs,
 }
 
-const pageInputs: OperationInputs = {
+const pageInputs: ReadOperationInputs = {
   first: argument(
     'integer',
     'The number of rows from the beginning, or after `after`. Default 10.',
@@ -169,14 +169,14 @@ const pageInputs: OperationInputs = {
   orderBy: argument('order', sorted),
 }
 
-const functionInputs: OperationInputs = Object.fromEntries(
+const functionInputs: ReadOperationInputs = Object.fromEntries(
   aggregateFunctions.map((name) => [
     name,
     { parameter: names(`Fields to compute the ${name} of.`) },
   ]),
 )
 
-const aggregateInputs: OperationInputs = {
+const aggregateInputs: ReadOperationInputs = {
   where,
   groupBy: {
     parameter: ({ columns }) => ({
@@ -224,9 +224,9 @@ export const operationInputs = {
   list: listInputs,
   related: relatedInputs,
   page: pageInputs,
-  count: { where } as OperationInputs,
+  count: { where } as ReadOperationInputs,
   aggregate: aggregateInputs,
-  find: { id: argument('key', 'The key.'), ...rowInputs } as OperationInputs,
+  find: { id: argument('key', 'The key.'), ...rowInputs } as ReadOperationInputs,
 } as const
 
 export type ReadOperation = keyof typeof operationInputs
