@@ -114,7 +114,7 @@ export class ReaderThreads {
     for (const job of [...this.#quickQueue.clear(), ...this.#longQueue.clear()]) job.reject(error)
     const threads = [...this.#threads]
     for (const { job } of threads) job?.reject(error)
-    await Promise.all(threads.map(({ worker }) => terminate(worker)))
+    await Promise.all(threads.map(terminate))
   }
 
   /** Starts the next job if a thread of its kind is idle. */
@@ -166,7 +166,8 @@ export class ReaderThreads {
     }
     const { job } = thread
     thread.job = undefined
-    thread.worker.unref()
+    // The last result of a thread may arrive while it ends, and the process must still wait for its end.
+    if (!thread.isEnding) thread.worker.unref()
     if ('rows' in message) job?.resolve(message.rows)
     else if ('isTooLarge' in message) job?.reject(tooLargeError())
     else job?.reject(convertSqliteError(Object.assign(new Error(), message.error)))
@@ -179,15 +180,15 @@ export class ReaderThreads {
     job.reject(error)
     const { thread } = job
     if (thread?.job !== job) return
-    thread.isEnding = true
-    void terminate(thread.worker)
+    void terminate(thread)
   }
 }
 
 /** An idle thread does not keep the process alive, and a process that ended would not wait for the end of the thread. */
-function terminate(worker: Worker): Promise<number> {
-  worker.ref()
-  return worker.terminate()
+function terminate(thread: Thread): Promise<number> {
+  thread.isEnding = true
+  thread.worker.ref()
+  return thread.worker.terminate()
 }
 
 /** Whether a client may use another one of the threads. */
