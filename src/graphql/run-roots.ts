@@ -158,7 +158,7 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
     }
   }
   // If the database does not respond, each field reports the error itself.
-  await attempt<void>(
+  await attempt<unknown>(
     () => first.plan.sendBatch(input.context, fill),
     () => undefined,
   )

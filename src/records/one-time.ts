@@ -7,7 +7,7 @@
  *     const invitation = await invitations.take(token)                               // { orgId: 3 }, and null afterwards
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { Clock, readSeconds } from '../core/time.js'
+import { Clock } from '../core/time.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class.js'
 import { DeclarationError } from '../errors/declaration-error.js'

@@ -143,7 +143,7 @@ describe('unknown options', () => {
         expect(text).toContain(`unknown option "${odd}"`)
         expect(text).toContain(`Did you mean "${suggested}"?`)
       }
-      const alone = new GraphQL(graphql as never)
+      const alone = new GraphQL(graphql)
       alone.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
       expect(() => alone.sdl).toThrow(`unknown option "${odd}"`)
       await expect(async () => alone.execute('{ a }')).rejects.toThrow(`unknown option "${odd}"`)

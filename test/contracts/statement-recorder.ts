@@ -21,8 +21,9 @@ export class StatementRecorder {
   around(engine: Engine): Engine {
     const { requests, batching } = engine
     const { reads } = requests
+    const watched = this.#watched(engine)
     const recorded = createLayer(engine, {
-      run: this.#watched(engine).run,
+      run: (statement, values, returns) => watched.run(statement, values, returns),
       begin: async (options) => this.#watched(await this.#follow(engine.begin(options))),
       requests: {
         ...requests,

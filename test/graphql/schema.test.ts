@@ -208,7 +208,7 @@ type Mutation {
     [{ limits: { depth: 0 } }, 'INVALID_OPTION', 'GraphQL limits: depth is 0.'],
     [{ ids: true }, 'UNKNOWN_OPTION', 'unknown option "ids"'],
   ])('refuses the options %j', async (options, code, message) => {
-    const graphql = new GraphQL(options as never)
+    const graphql = new GraphQL(options)
     graphql.schema.addQuery('a', { type: 'Int', resolve })
     const failure = await graphql.execute('{ a }').catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(DeclarationError)

@@ -94,14 +94,15 @@ async function fastFolder(): Promise<string> {
 
 /** Starts the server that all suites share. @returns its URL, and a function that ends it */
 export async function startSharedPostgres(): Promise<Pick<OwnPostgres, 'url' | 'close'>> {
-  const { url, folder, close } = await startOwnPostgres({ connections: 600 })
+  const server = await startOwnPostgres({ connections: 600 })
+  const { url, folder } = server
   // An interrupted run must not leave it in memory.
   process.once('exit', () => {
     rmSync(folder, { recursive: true, force: true })
   })
   await runAt(url, `create database ${openedTemplate} ${fastCopy}`)
   await runAt(addressOf(url, openedTemplate))
-  return { url, close }
+  return { url, close: () => server.close() }
 }
 
 /** Starts a server for one suite, even if `TEST_POSTGRES_URL` is set. */

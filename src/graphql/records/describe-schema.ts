@@ -76,5 +76,5 @@ function withoutDescriptions(definition: DefinitionNode): DefinitionNode {
     'description' in node && node.description !== undefined
       ? { ...node, description: undefined }
       : undefined
-  return graphqlLibrary().visit(definition, { enter }) as DefinitionNode
+  return graphqlLibrary().visit<DefinitionNode>(definition, { enter })
 }

@@ -64,10 +64,9 @@ export function toTool(
     }
   const input = readInput(operation, schemas)
   if ('message' in input) return input
-  const { properties, ...rest } = input
   const annotations = hintsOf(route, operation)
   const takesIdempotencyKey = takesIdempotencyKeys(operation)
-  const tool = { route, options, name, ...rest, annotations, takesIdempotencyKey }
+  const tool = { route, options, name, ...input.reading, annotations, takesIdempotencyKey }
   return { ...tool, description: describeTool(tool, descriptions) }
 }
 
@@ -100,11 +99,13 @@ export function describeTool(
   }
 }
 
-interface Input extends Pick<
-  RouteTool,
-  'locations' | 'required' | 'hasBodyArgument' | 'hasBody' | 'takesDottedPaths'
-> {
+interface Input {
   readonly properties: JsonObject
+  /** How the arguments of a call are read. */
+  readonly reading: Pick<
+    RouteTool,
+    'locations' | 'required' | 'hasBodyArgument' | 'hasBody' | 'takesDottedPaths'
+  >
 }
 
 /** `account.owner.name.like` */
@@ -153,18 +154,16 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
   const takesDottedPaths = [...locations].some(
     ([name, location]) => location === 'query' && name.includes('.'),
   )
+  const hasBodyArgument = body !== undefined && body.fields === undefined
+  const hasBody = body !== undefined
   return {
     properties,
-    locations,
-    required,
-    hasBodyArgument: body !== undefined && body.fields === undefined,
-    hasBody: body !== undefined,
-    takesDottedPaths,
+    reading: { locations, required, hasBodyArgument, hasBody, takesDottedPaths },
   }
 }
 
 function toInputSchema(
-  { properties, required, takesDottedPaths }: Input,
+  { properties, reading: { required, takesDottedPaths } }: Input,
   schemas: Schemas,
 ): JsonObject {
   const schema = {

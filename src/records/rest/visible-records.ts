@@ -25,8 +25,7 @@ export async function visibleRecords(
   request: HttpRequest,
 ): Promise<VisibleRecords> {
   const rights = new Map<Class, RecordRights>()
-  for (const type of types)
-    rights.set(type, await recordsAs(database, type as Class<object>, request).rights())
+  for (const type of types) rights.set(type, await recordsAs(database, type, request).rights())
   return new VisibleRecords(rights)
 }
 

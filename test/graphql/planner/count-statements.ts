@@ -21,9 +21,11 @@ export async function countStatements<T>(
       },
     }
   }
-  const { run, requests } = engine
+  const { requests } = engine
   const { reads } = requests
-  engine.run = counted({ run }).run
+  const run = engine.run.bind(engine)
+  const counting = counted({ run })
+  engine.run = (statement, values, returns) => counting.run(statement, values, returns)
   // Reads of new requests use a separate runner.
   engine.requests = { ...requests, reads: reads && ((reading) => counted(reads(reading))) }
   try {

@@ -112,7 +112,7 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
       count++
       return Promise.reject(new EngineError(kind, 'It failed.'))
     }
-    const { run } = faultyEngine
+    const run = faultyEngine.run.bind(faultyEngine)
     faultyEngine.run = fail
     try {
       for (const text of questions) {

@@ -90,7 +90,10 @@ export class OrderedBatch implements Runner {
       const rows = await this.#runTogether(steps)
       if (rows !== undefined && rows.length === steps.length)
         for (const [index, row] of rows.entries()) steps[index]?.resolve([row])
-      else await inOrder((runner) => runAll(steps, runner), this.#caller.writing)
+      else
+        await inOrder((runner) => {
+          runAll(steps, runner)
+        }, this.#caller.writing)
     } catch (error) {
       for (const { reject } of steps) reject(error)
     }
