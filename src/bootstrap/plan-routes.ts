@@ -127,9 +127,9 @@ function readGroups(route: Route, problems: Problems): readonly string[] | undef
   if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')) {
     return groups
   }
-  problems.add({
+  problems.at(describeRoute(route)).add({
     code: 'INVALID_OPTION',
-    message: `${describeRoute(route)}: groups is not a list of names.`,
+    message: 'groups is not a list of names.',
     remedy: `Name groups of class-validator, groups: ['create'], or omit it.`,
   })
   return undefined
@@ -193,9 +193,9 @@ function readLimits(route: Route, limits: Limits, problems: Problems): Limits {
   if (limit === undefined) return limits
   const size = readSize(limit)
   if (size === undefined) {
-    problems.add({
+    problems.at(describeRoute(route)).add({
       code: 'INVALID_OPTION',
-      message: `${describeRoute(route)}: limit is ${JSON.stringify(limit)}.`,
+      message: `limit is ${JSON.stringify(limit)}.`,
       remedy: `Use bytes, or a size such as '20mb'.`,
     })
     return limits

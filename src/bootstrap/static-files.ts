@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
@@ -60,8 +59,7 @@ export function scriptRoutes(
   const read = async (name: ClientFile): Promise<string> =>
     name === scriptName ? withBaseUrl(basePath, await readFile(name)) : readFile(name)
   return files.flatMap(({ path, name, type }) => {
-    const where = `bootstrap client ${path}`
-    const pattern = parsePattern(joinPaths(basePath, path), problems.at(where))
+    const pattern = parsePattern(joinPaths(basePath, path), problems.at(`bootstrap client ${path}`))
     if (pattern === undefined) return []
     const script = createCachedText(type, () => read(name))
     const invoke: Invoker = async (request) => {
@@ -91,9 +89,9 @@ type ReadFile = (name: ClientFile) => Promise<string>
 function readBuilt(problems: Problems): ReadFile {
   const script = findScript()
   if (script === undefined) {
-    problems.add({
+    problems.at('bootstrap').add({
       code: 'CLIENT_MISSING',
-      message: 'bootstrap: client is true, but dist/client/filigree.min.js is missing.',
+      message: 'client is true, but dist/client/filigree.min.js is missing.',
       remedy: 'Build the package: npm run build.',
     })
   }
@@ -143,11 +141,11 @@ export function staticRoutes(
   const pages: FrameworkRoute[] = []
   const files: FolderRoute[] = []
   for (const [written, entry] of Object.entries(folders)) {
-    const where = `bootstrap static ${written}`
+    const folderProblems = problems.at(`bootstrap static ${written}`)
     const path = joinPaths(basePath, written)
-    problems.addAll(findFolderProblems(where, entry))
-    const index = parsePattern(path, problems.at(where))
-    const rest = parsePattern(joinPaths(path, '/<path:path>'), problems.at(where))
+    checkFolder(entry, folderProblems)
+    const index = parsePattern(path, folderProblems)
+    const rest = parsePattern(joinPaths(path, '/<path:path>'), folderProblems)
     if (index === undefined || rest === undefined) continue
     const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
     const { folder } = entry
@@ -162,24 +160,20 @@ export function staticRoutes(
   return { pages, files }
 }
 
-function findFolderProblems(where: string, { folder, fallback }: StaticFolder): Problem[] {
+function checkFolder({ folder, fallback }: StaticFolder, problems: Problems): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    return [
-      {
-        code: 'STATIC_FOLDER',
-        message: `${where}: the folder ${folder} does not exist.`,
-        remedy: `Create it, or use a path relative to ${process.cwd()}.`,
-      },
-    ]
-  }
-  if (fallback === undefined || findBelow(fallback, folder) === 'file') return []
-  return [
-    {
+    problems.add({
       code: 'STATIC_FOLDER',
-      message: `${where}: the folder has no file ${fallback} for its fallback.`,
+      message: `the folder ${folder} does not exist.`,
+      remedy: `Create it, or use a path relative to ${process.cwd()}.`,
+    })
+  } else if (fallback !== undefined && findBelow(fallback, folder) !== 'file') {
+    problems.add({
+      code: 'STATIC_FOLDER',
+      message: `the folder has no file ${fallback} for its fallback.`,
       remedy: `Create it, or use a path relative to ${folder}.`,
-    },
-  ]
+    })
+  }
 }
 
 /** A folder's page is served at its path with a slash, so that its relative links work; a file's path has none. */

@@ -119,7 +119,7 @@ export class DatabaseCounters extends Counters {
   readonly #database: Database
   readonly #timeouts: ReturnType<Database['timeouts']>
   readonly #fallback: MemoryCounters
-  readonly #statements: Readonly<Record<StatementName, CustomSql>>
+  readonly #statements: Readonly<Record<CounterStatement, CustomSql>>
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
@@ -190,9 +190,9 @@ export class DatabaseCounters extends Counters {
   }
 }
 
-type StatementName = 'count' | 'readEnd' | 'uncount' | 'sweep'
+type CounterStatement = 'count' | 'readEnd' | 'uncount' | 'sweep'
 
-function prepareStatements(database: Database): Readonly<Record<StatementName, CustomSql>> {
+function prepareStatements(database: Database): Readonly<Record<CounterStatement, CustomSql>> {
   const tables = [table]
   return {
     count: database.prepare({ kind: 'upsert', tables }, ({ value }) => {

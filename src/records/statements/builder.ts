@@ -15,7 +15,6 @@ import type {
 } from 'kysely'
 import {
   anyTable,
-  usesFrameworkTable,
   type Statement,
   type StatementKind,
   isWrite,
@@ -45,8 +44,7 @@ function applicationStatement(sql: string, query: RootOperationNode): Statement 
   const kind = kindOf(query, found)
   const isKnown = kind !== 'unknown' && !found.writesOut
   const tables = isKnown ? found.tables : [...found.tables, anyTable]
-  const statement = { sql, kind, tables, mayWait: true, for: 'program' } as const
-  return usesFrameworkTable(statement) ? { ...statement, for: 'ourselves' } : statement
+  return { sql, kind, tables, mayWait: true, for: 'program' }
 }
 
 function kindOf(query: RootOperationNode, { changes }: QueryParts): StatementKind {
