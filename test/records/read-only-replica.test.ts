@@ -49,6 +49,21 @@ describe('An application on a replica only', () => {
     expect((await app.inject(session)).status).toBe(503)
   })
 
+  it('refuses to revoke tokens with 503, before and after the tables exist', async () => {
+    const revokeAll = async () => (await start()).app.get(Auth).revokeAll('7')
+    const refused = { status: 503 }
+    await expect(revokeAll()).rejects.toMatchObject(refused)
+    const primary = await bootstrap(NoteModule, {
+      database: cluster.url,
+      listen: false,
+      logger: false,
+    })
+    cluster.cleanups.push(() => primary.close())
+    await primary.get(Auth).revokeAll('8')
+    await cluster.standby.caughtUp()
+    await expect(revokeAll()).rejects.toMatchObject(refused)
+  })
+
   it('applies revocations that are replicated later', async () => {
     const { app } = await start()
     const token = await app.get(Auth).getToken({ sub: '9' })
