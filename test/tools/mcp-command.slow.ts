@@ -132,7 +132,7 @@ describe('filigree mcp', () => {
       expect(thrown).toContain('no till at (hidden)')
       expect(thrown).toContain('src/main.ts')
       expect(await failing('console.error(process.env.API_TOKEN); process.exit(3)')).toMatch(
-        /ended its process \(3\) while it was loading. \(hidden\)$/,
+        /^\(hidden\)\nfiligree: src\/main.ts or one of its modules ended the process with code 3 /,
       )
       expect(await failing('const = 1')).toContain('main.ts')
       expect(

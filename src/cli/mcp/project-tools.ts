@@ -240,9 +240,9 @@ function runChild(
     })
     child.on('close', (code) => {
       const text = new Redactor(env).text(stderr)
-      end(
-        `The application ended its process (${code ?? 'killed'}) while it was loading. ${text}`.trim(),
-      )
+      // A process that ends itself reports that, a process that is killed does not.
+      const killed = code === null ? 'The application was killed while it was loading. ' : ''
+      end(`${killed}${text}`.trim() || `The application ended with code ${code}.`)
     })
     try {
       child.send(message)
