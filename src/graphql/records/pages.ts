@@ -12,8 +12,8 @@ import { defaultLimit } from '../../records/clients/operation-inputs.js'
 import { writeCursor, afterCursor } from '../../records/filters/cursors.js'
 import { writeOffsetCursor, checkRanked, readOffsetCursor } from '../../records/filters/search.js'
 import type { RecordModel } from './model.js'
-import { QueryReader } from './query-reader.js'
-import { readList, resolveCount, type RecordServices } from './resolve-records.js'
+import type { QueryReader } from './query-reader.js'
+import { openReading, readList, resolveCount, type RecordServices } from './resolve-records.js'
 import type { Condition, Instance } from '../../records/model/table.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { allOf } from '../../sql/condition.js'
@@ -48,10 +48,7 @@ function readPage(
   args: FieldArguments,
   { context, caller }: { readonly context: unknown; readonly caller: Caller },
 ): MaybePromise<ResolvedPage> {
-  const database = services.database()
-  const source = database.forClient(caller.request)
-  const { listMax } = services
-  const reader = new QueryReader({ database, caller, listMax })
+  const { source, reader } = openReading(services, caller)
   const page = readRequestedPage(model, args, reader, source.context)
   const { condition, order, readingOrder, count, isBackward, startsAtCursor, position } = page
   const query = {

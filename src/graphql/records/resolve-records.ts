@@ -13,6 +13,7 @@ import {
   readRecords,
   readRelated,
 } from '../../records/statements/read-records.js'
+import { toSelected } from '../../records/statements/select-rows.js'
 import { checkShard, inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { FieldArguments } from '../declarations.js'
@@ -20,6 +21,7 @@ import { admitted, type Caller, withGuards } from '../../records/rights/caller.j
 import { allOf } from '../../sql/condition.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
 import { byKey } from '../../sql/order.js'
+import type { RelatedRowsOf } from '../../sql/tree.js'
 import { callerOf } from '../operation-caller.js'
 import { isShared, readBelow } from './shared-reads.js'
 import { inBatch, executionInShard } from './key-batches.js'
@@ -67,8 +69,7 @@ export function readOne(
   const rowFilter = reader.rowFilter(table)
   const condition = allOf(reader.keyCondition(table, key), rowFilter)
   checkShard(table, condition)
-  const { values } = reader
-  const filter = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const { filter, values } = toSelected(condition, reader)
   const plan = source.context.plansOf(table).list(filter, byKey(table), { hasLimit: true })
   const query = { plan, values: [...values, 1], additions: undefined }
   return after(readRecords(table, source, query), ([record]) => record ?? null)
@@ -118,8 +119,7 @@ export function resolveCount(
     const { table } = model
     const condition = reader.condition(model, where)
     checkShard(table, condition)
-    const { key, values } = reader
-    const filter = { condition, key, count: values.length, withDeleted: false }
+    const { filter, values } = toSelected(condition, reader)
     return readNumber(table, source, source.context.plansOf(table).count(filter), values)
   })
 }
@@ -182,15 +182,9 @@ function resolveBelongsTo(
   if (value === undefined || value === null) return null
   const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
-    const { source, reader } = openBelow(record, services, caller)
-    const rows = { where: reader.rowFilter(target) }
-    const found = readBelow(record, relation.relation, keys, reader, () =>
-      readRelated(relation.relation, keys, source, {
-        key: reader.key,
-        values: reader.values,
-        rows,
-      }),
-    )
+    const reading = openBelow(record, services, caller)
+    const rows = { where: reading.reader.rowFilter(target) }
+    const found = readRows(request, record, keys, reading, rows)
     return after(found, (records) => (key) => records.get(String(key))?.[0] ?? null)
   })
   return batch.get(encode(relation, value))
@@ -202,15 +196,9 @@ function resolveMany(request: RelationRequest, record: Instance): MaybePromise<I
   if (value === undefined || value === null) return []
   const batch = batchOf<Instance[]>(request, record, (keys) =>
     withGuards(relation.target.table, caller, () => {
-      const { source, reader } = openBelow(record, services, caller)
-      const rows = reader.list(relation.target, args)
-      const lists = readBelow(record, relation.relation, keys, reader, () =>
-        readRelated(relation.relation, keys, source, {
-          key: reader.key,
-          values: reader.values,
-          rows,
-        }),
-      )
+      const reading = openBelow(record, services, caller)
+      const rows = reading.reader.list(relation.target, args)
+      const lists = readRows(request, record, keys, reading, rows)
       return after(lists, (found) => (key: unknown) => found.get(String(key)) ?? [])
     }),
   )
@@ -235,6 +223,20 @@ function batchOf<V>(
 /** UUID keys are stored and compared in lower case. */
 function encode({ relation }: RelationModel, value: unknown): unknown {
   return relation.local.isUuid ? String(value).toLowerCase() : value
+}
+
+/** Reads related rows, once for all subscribers that share the record. */
+function readRows(
+  { relation: { relation } }: RelationRequest,
+  record: Instance,
+  keys: readonly unknown[],
+  { source, reader }: ReturnType<typeof openReading>,
+  rows: RelatedRowsOf,
+): MaybePromise<Map<string, Instance[]>> {
+  const { key, values } = reader
+  return readBelow(record, relation, keys, reader, () =>
+    readRelated(relation, keys, source, { key, values, rows }),
+  )
 }
 
 /** Shared reads do not belong to the request of one client, which may end earlier. */

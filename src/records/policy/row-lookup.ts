@@ -20,6 +20,7 @@ import { allOf, isOneOf } from '../../sql/condition.js'
 import type { Condition, Table, Relation, Instance } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
 import { readRelated, toRecords } from '../statements/read-records.js'
+import { toSelected } from '../statements/select-rows.js'
 import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { ClientView } from './client-view.js'
@@ -52,14 +53,12 @@ export async function lockVisibleRows(
   view: ClientView,
   source: Source,
 ): Promise<Instance[]> {
-  const values: unknown[] = []
-  const reader = new FilterReader(source.context, false, values)
+  const reader = new FilterReader(source.context, false)
   const requested: Condition = reader.read(table, where)
   const visible = view.isBound(table) ? view.rows(table, reader) : undefined
   const condition = allOf(allOf(requested, visible), shardCondition(table, source.context, reader))
   checkShard(table, condition)
-  const filter = { condition, key: reader.key, count: values.length, withDeleted: false }
-  const rows = await lockRows(table, source, { filter, values }, maxKeysPerQuery)
+  const rows = await lockRows(table, source, toSelected(condition, reader), maxKeysPerQuery)
   return toRecords(table, source.context, rows)
 }
 

@@ -1,7 +1,7 @@
 /** Selects rows by a filter, a client's view and the position where a page begins, and counts them. */
 import type { Table, Condition } from '../model/table.js'
 import type { PreparedFilter } from './plans.js'
-import { type ListOptions, checkRowCountOptions } from '../filters/list-options.js'
+import { type ListOptions, type Slots, checkRowCountOptions } from '../filters/list-options.js'
 import type { RecordsContext, Source } from './source.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { afterCursor } from '../filters/cursors.js'
@@ -142,10 +142,11 @@ function readCondition<T extends object>(
   return table.shard === undefined ? bound : boundToShard(table, context, reader, bound)
 }
 
-function toSelected(
+/** @param slots what the condition has read. Its last value was added before the call */
+export function toSelected(
   condition: Condition | undefined,
-  { key, values }: FilterReader,
-  withDeleted: boolean,
+  { key, values }: Slots,
+  withDeleted = false,
 ): SelectedRows {
   return { filter: { condition, key, count: values.length, withDeleted }, values }
 }
