@@ -182,11 +182,10 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
     } else if (relation === undefined || value === null) values[name] = value
     else if (value !== undefined) {
       const reader = readerOf(relation.target, row)
-      if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
-      else
-        belongsTo.push(
-          ...[readBelongsTo(relation, value, at, reader)].filter((one) => one !== undefined),
-        )
+      if (relation.kind === 'belongsTo') {
+        const write = readBelongsTo(relation, value, at, reader)
+        if (write !== undefined) belongsTo.push(write)
+      } else toMany.push(readToMany(relation, value, at, reader))
     }
   }
   return {

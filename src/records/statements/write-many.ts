@@ -15,6 +15,7 @@ import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
 import { deleteGroup } from './delete-with-dependents.js'
 import type { Writer } from './hooks.js'
+import { toRecords } from './read-records.js'
 import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
@@ -46,7 +47,7 @@ export function createWithOneStatement(
       after(typesOf(table, here, columns), (types) => {
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
         return after(runForRows(here, plan, statementValues), (found) => {
-          const records = found.map(rowReader(table, here))
+          const records = toRecords(table, here.context, found)
           const position = columns.indexOf(table.key)
           const ordered =
             position < 0 ? records : inOrderOfRows(table, records, rowValues, position)
@@ -81,7 +82,7 @@ export function updateWithOneStatement(
         return after(runForRows(here, plan, statementValues, rowValues.length), (found) => {
           // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
           if (found.length < rowValues.length) return undefined
-          const ordered = inOrderOfRows(table, found.map(rowReader(table, here)), rowValues, 0)
+          const ordered = inOrderOfRows(table, toRecords(table, here.context, found), rowValues, 0)
           reportChanges(table, here, 'updated', ordered)
           return ordered
         })
@@ -356,10 +357,6 @@ function runForRows(
   const values: unknown[] = columns.map((_, position) => lists?.write(rowValues, position))
   if (count !== undefined) values.push(count)
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
-}
-
-function rowReader(table: Table, { context }: Source): (row: Row) => Instance {
-  return context.codecOf(table).readRow as (row: Row) => Instance
 }
 
 /** The records in the order of the rows, whose keys are at a position; undefined for a missing record. */
