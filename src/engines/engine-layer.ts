@@ -1,5 +1,5 @@
 /** Layers of engines: each replaces some calls of another engine. */
-import type { Engine, PoolState } from './contract/engine.js'
+import type { Engine, PoolState, RequestStatements, Runner } from './contract/engine.js'
 
 /**
  * An engine that does the same as another one, except the members that a layer replaces. The other engine may be an instance
@@ -20,6 +20,20 @@ export function createLayer(engine: Engine, replaced: Partial<Engine>): Engine {
     close: () => engine.close(),
     ...replaced,
   }
+}
+
+/** Runs statements in order on a runner around the engine's own. */
+export function wrapInOrder(
+  inOrder: RequestStatements['inOrder'],
+  wrap: (runner: Runner) => Runner,
+): RequestStatements['inOrder'] {
+  return (
+    inOrder &&
+    ((send, writing) =>
+      inOrder((runner) => {
+        send(wrap(runner))
+      }, writing))
+  )
 }
 
 /** The state of an engine without a connection pool. */

@@ -12,7 +12,7 @@ import { anyTable, frameworkQuery } from '../engines/contract/statement.js'
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
-import { createLayer } from '../engines/engine-layer.js'
+import { createLayer, wrapInOrder } from '../engines/engine-layer.js'
 import { areReadsTracked, trackRead } from './tracked-reads.js'
 
 /** A statement of the database. */
@@ -124,12 +124,7 @@ export function publishStatements(engine: Engine, publisher: StatementPublisher)
       ...requests,
       reads: reads && ((reading) => new PublishedRunner(reads(reading), publisher)),
       writes: (writing) => new PublishedRunner(requests.writes(writing), publisher),
-      inOrder:
-        inOrder &&
-        ((send, writing) =>
-          inOrder((runner) => {
-            send(new PublishedRunner(runner, publisher))
-          }, writing)),
+      inOrder: wrapInOrder(inOrder, (runner) => new PublishedRunner(runner, publisher)),
     },
   })
 }

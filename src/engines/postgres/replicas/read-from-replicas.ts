@@ -15,7 +15,7 @@ import type {
 } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
 import { isWrite, usesFrameworkTable } from '../../contract/statement.js'
-import { createLayer, noPool } from '../../engine-layer.js'
+import { createLayer, noPool, wrapInOrder } from '../../engine-layer.js'
 import { tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
@@ -126,12 +126,7 @@ export function readFromReplicas(primary: Engine, set: ReplicaSet): Engine {
       reads: (reading) => routedReads(primary, set, reading),
       writes: (writing) => new ReplicaRouter(requests.writes(writing), set, engineOf),
       // On the primary, because each statement sees the writes of the statements before it.
-      inOrder:
-        inOrder &&
-        ((send, writing) =>
-          inOrder((runner) => {
-            send(new ReplicaRouter(runner, set, () => undefined))
-          }, writing)),
+      inOrder: wrapInOrder(inOrder, (runner) => new ReplicaRouter(runner, set, () => undefined)),
       followCallers: (caller, otherProcesses) => {
         set.followCallers(caller, otherProcesses)
       },
