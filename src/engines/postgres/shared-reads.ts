@@ -254,9 +254,10 @@ export class QuickReads extends SharedReads {
 
   /** Counts the calls of a connection as runs of their statements. */
   unwatch(connection: PooledConnection): void {
-    for (const { statement } of this.#watched.get(connection) ?? [])
-      this.#historyOf(statement).runs++
+    const calls = this.#watched.get(connection)
+    if (calls === undefined) return
     this.#watched.delete(connection)
+    for (const { statement } of calls) this.#historyOf(statement).runs++
   }
 
   #inspectWatched(): void {
@@ -280,8 +281,9 @@ export class QuickReads extends SharedReads {
   }
 
   #historyOf(statement: Statement): RunHistory {
-    const history = this.#histories.get(statement) ?? { runs: 0, slowAt: -Infinity }
-    this.#histories.set(statement, history)
+    let history = this.#histories.get(statement)
+    if (history === undefined)
+      this.#histories.set(statement, (history = { runs: 0, slowAt: -Infinity }))
     return history
   }
 }
