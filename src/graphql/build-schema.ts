@@ -94,7 +94,7 @@ export interface BuiltSchema {
   readonly fieldCosts?: FieldCosts | undefined
   /** Names of secured fields. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string> | undefined
-  /** As in `GeneratedPart`. */
+  /** As in `GeneratedDeclarations`. */
   readonly recordOfType?: ReadonlyMap<string, string> | undefined
 }
 

@@ -77,8 +77,8 @@ export function readDocuments(
   option: DocumentsOption | undefined,
   problems: Problems,
 ): PersistedDocuments {
-  const source = option !== undefined && isSource(option) ? option : { from: option ?? {} }
-  const { from, only } = documentSource.read(source)
+  const isSource = typeof option === 'object' && isDocumentSource(option)
+  const { from, only } = documentSource.read(isSource ? option : { from: option })
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
@@ -92,10 +92,6 @@ export function readDocuments(
     has: (text) => texts.has(text),
     automatic: only ? undefined : new AutomaticDocuments(),
   }
-}
-
-function isSource(option: DocumentsOption): option is DocumentSource {
-  return typeof option === 'object' && isDocumentSource(option)
 }
 
 /**

@@ -40,8 +40,6 @@ export const graphqlLimits = declareOptions({
  */
 export interface GraphqlLimits extends ValuesOf<typeof graphqlLimits> {}
 
-export const defaultGraphqlLimits: GraphqlLimits = graphqlLimits.read({})
-
 /** Levels of nested brackets that the parser and the validator can process without exhausting the stack. */
 const deepestBrackets = 200
 

@@ -6,6 +6,7 @@
 import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
+import type { RunInSequence } from '../records/statements/pipelined-writes.js'
 import { graphqlLibrary } from './library.js'
 
 /** A root field of a validated operation, for one combination of the values of `@skip` and `@include`. */
@@ -77,7 +78,7 @@ export interface RootPlan {
 /** A mutation whose statements can be sent in one batch with other mutations. They still run one after the other. */
 export interface BatchablePlan extends RootPlan {
   /** Opens a batch, and sends it when `fill` returns. Does nothing if the database cannot batch. */
-  sendBatch(context: unknown, fill: (run: RunInBatch) => void): MaybePromise<void>
+  sendBatch(context: unknown, fill: (run: RunInSequence) => void): MaybePromise<void>
   /**
    * Reads the arguments of a run.
    *
@@ -89,9 +90,6 @@ export interface BatchablePlan extends RootPlan {
     variables: Readonly<Record<string, unknown>>,
   ): (() => MaybePromise<string>) | undefined
 }
-
-/** Adds the statements that `work` sends before it returns to the batch. */
-export type RunInBatch = <T>(work: () => T) => T
 
 export function isBatchable(plan: RootPlan | Unplannable): plan is BatchablePlan {
   return 'sendBatch' in plan

@@ -2,6 +2,7 @@
  * Runs the root fields of an operation, at least one of which has a plan, and assembles the JSON text of the result.
  */
 
+import type { RunInSequence } from '../records/statements/pipelined-writes.js'
 import type {
   GraphQLFieldResolver,
   DocumentNode,
@@ -21,7 +22,6 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
-  type RunInBatch,
   type Unplannable,
 } from './planner-contract.js'
 
@@ -148,7 +148,7 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   const [first, second] = roots
   if (!canBatch(first) || !canBatch(second)) return []
   const results: MaybePromise<RootResult>[] = []
-  const fill = (runInBatch: RunInBatch): void => {
+  const fill = (runInBatch: RunInSequence): void => {
     for (const root of roots) {
       const run = canBatch(root) ? prepare(root.plan, input) : undefined
       if (run === undefined) break

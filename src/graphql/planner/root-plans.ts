@@ -7,6 +7,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import { toReadError, toUnavailable } from '../../records/statements/client-errors.js'
 import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
+import type { RunInSequence } from '../../records/statements/pipelined-writes.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsImmediately, isPendingAccess, type Caller } from '../../records/rights/caller.js'
 import { callerOf, writingOf } from '../operation-caller.js'
@@ -18,7 +19,6 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
-  type RunInBatch,
   type RootPlan,
   type Unplannable,
 } from '../planner-contract.js'
@@ -261,7 +261,7 @@ export class PlannedMutation implements BatchablePlan {
     return after(written, toResult)
   }
 
-  sendBatch(context: unknown, fill: (run: RunInBatch) => void): MaybePromise<void> {
+  sendBatch(context: unknown, fill: (run: RunInSequence) => void): MaybePromise<void> {
     const { kind, preparation, services } = this.#compiled
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
