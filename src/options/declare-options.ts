@@ -63,17 +63,17 @@ export class Option<
 
   /** Messages show invalid values. Without it they show only numbers and booleans, because values may contain passwords. */
   shown(): Option<Input, Value, Presence> {
-    const { defaultValue, isRequired } = this
-    return new Option({ ...this.#check, isShown: true }, this.#nested, { defaultValue, isRequired })
+    return this.#with({ isShown: true })
   }
 
   /** Messages do not suggest the option, because only the framework sets it. */
   unlisted(): Option<Input, Value, Presence> {
+    return this.#with({ isUnlisted: true })
+  }
+
+  #with(change: Partial<OptionCheck>): Option<Input, Value, Presence> {
     const { defaultValue, isRequired } = this
-    return new Option({ ...this.#check, isUnlisted: true }, this.#nested, {
-      defaultValue,
-      isRequired,
-    })
+    return new Option({ ...this.#check, ...change }, this.#nested, { defaultValue, isRequired })
   }
 
   /** Whether messages suggest the option. */

@@ -78,11 +78,10 @@ export function startHeartbeat(
   const { every, onRows, onError } = options
   const statements = boundStatements.map(({ statement: { prepared }, values = {} }) => ({
     statement: prepared.statement,
-    sql: prepared.statement.sql,
     values: prepared.bind(values),
   }))
   if (engine.processes !== undefined) {
-    const bound = statements.map(({ sql, values }) => ({ sql, values }))
+    const bound = statements.map(({ statement: { sql }, values }) => ({ sql, values }))
     return engine.processes.heartbeat({ statements: bound, every, onRows, onError })
   }
   const beat = async (): Promise<void> => {
