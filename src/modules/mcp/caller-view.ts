@@ -19,11 +19,11 @@ export function createCallerView(
   { database, records }: ApplicationState,
 ): ((request: HttpRequest) => Promise<EntryView<RouteTool>>) | undefined {
   const listed = tools.map(({ route }) => route)
+  const secured = records.filter((type) => (describeRecord(type)?.secured.length ?? 0) > 0)
+  if (database === undefined || secured.length === 0) return undefined
   const named = findNamedClasses(routes, listed)
-  const restricted = records.filter(
-    (type) => named.has(type) && (describeRecord(type)?.secured.length ?? 0) > 0,
-  )
-  if (database === undefined || restricted.length === 0) return undefined
+  const restricted = secured.filter((type) => named.has(type))
+  if (restricted.length === 0) return undefined
   return async (request) => {
     const visible = await visibleRecords(database, restricted, request)
     let descriptions: RouteDescriptions | undefined

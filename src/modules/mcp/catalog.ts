@@ -11,7 +11,7 @@ import {
 import { namesIn, promptOf, resourceOf, type ResourceOptions, toolOf } from './decorators.js'
 import type { JsonObject } from './protocol.js'
 import { isRecordRoute, type ToolRecords } from './record-tools.js'
-import { describeTool, toTool, type RouteTool } from './tool-schema.js'
+import { toTool, type RouteTool } from './tool-schema.js'
 
 /** @returns the values of the placeholders; undefined if the URI does not match */
 export type UriMatcher = (uri: string) => readonly string[] | undefined
@@ -89,7 +89,7 @@ export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
         `is the second tool ${tool.name}`,
         "Give one of them another name: @Tool({ name: '…' }).",
       )
-    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords, described) : tool)
+    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords) : tool)
   }
   if (problems.length > 0) throw new DeclarationError(problems)
   return { tools, resources, prompts }
@@ -100,17 +100,13 @@ function isInCatalog(route: RouteInfo): boolean {
 }
 
 /** Both tools are sent by POST, but are read-only unless a record allows mutations. */
-function toRecordTool(
-  tool: RouteTool,
-  { writes, isOpen }: ToolRecords,
-  described: RouteDescriptions,
-): RouteTool {
+function toRecordTool(tool: RouteTool, { writes, isOpen }: ToolRecords): RouteTool {
   const isReading = tool.name === 'describe' || !writes
   const annotations = isReading
     ? { readOnlyHint: true, openWorldHint: false }
     : { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }
-  const recordTool = { ...tool, takesIdempotencyKey: false, isOpen, annotations }
-  return { ...recordTool, description: describeTool(recordTool, described) }
+  const description = { ...tool.description, annotations }
+  return { ...tool, takesIdempotencyKey: false, isOpen, annotations, description }
 }
 
 type Options<T> = Exclude<T, undefined>
