@@ -124,8 +124,9 @@ export async function planApplication(
     parts,
     problems,
   )
-  checkPublicUrl(configuration, container, options, problems)
-  checkClasses(classes, parts, toConditions(configuration, options), problems)
+  const conditions = toConditions(configuration, options)
+  checkPublicUrl(configuration, container, conditions, problems)
+  checkClasses(classes, parts, conditions, problems)
   const missingPackages = await checkPackages(configuration, parts, options, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
 
@@ -324,12 +325,12 @@ function requestHeaders({ settings, authOptions }: Configuration): readonly stri
 
 /** The default address is loopback, and links to it work only on this machine. */
 function checkPublicUrl(
-  { environment: { production, variables } }: Configuration,
+  { environment: { production } }: Configuration,
   container: Container,
-  options: BootstrapOptions,
+  { publicUrl }: StartConditions,
   problems: Problems,
 ): void {
-  if (!production || (options.publicUrl ?? variables.PUBLIC_URL ?? '') !== '') return
+  if (!production || publicUrl !== undefined) return
   const names = container.dependentsOf(PublicUrl)
   if (names.length === 0) return
   problems.add({
