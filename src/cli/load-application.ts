@@ -137,7 +137,7 @@ export async function loadApplication(
  *
  * @returns `dist/main.js` for `src/main.ts`, if tsx is not installed and the built file exists
  */
-export function builtFileOf(source: string): string | undefined {
+function builtFileOf(source: string): string | undefined {
   if (!isSource(source) || canLoadSources || findLoader(source) !== undefined) return undefined
   const inDist = source.replace(/([\\/])src([\\/](?:(?!\1src\2).)*)$/, '$1dist$2')
   const built = inDist.replace(/\.([cm]?)tsx?$/, '.$1js')
