@@ -230,7 +230,12 @@ export {
 export { resolveClass, type Class, type ClassReference } from './metadata/class.js'
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
-export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'
+export {
+  Routes,
+  type DescribedRoutes,
+  type RouteCall,
+  type RouteDescriptions,
+} from './serving/routes.js'
 export type { InternalResponse } from './http/in-memory/fake-response.js'
 export { WorkChannel, type WatchedWork } from './core/diagnostics.js'
 export type { RequestObserver, RequestOutcome } from './http/request-observers.js'

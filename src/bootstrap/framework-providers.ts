@@ -7,7 +7,6 @@ import { createKeys } from '../auth/keys.js'
 import type { RequestObservers } from '../http/request-observers.js'
 import { ServerRequest } from '../http/server-request.js'
 import { LiveQueries } from '../live/live-queries.js'
-import { describeOperations } from '../openapi/document.js'
 import { toLoggableError } from '../serving/redaction/loggable-error.js'
 import { ApplicationState, type Check } from '../serving/application-state.js'
 import { againInRequest } from '../serving/current-request.js'
@@ -15,6 +14,7 @@ import type { PlannedRoute } from '../serving/planned-route.js'
 import { Routes, type RoutesParts } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { createSessionManager } from '../auth/sessions.js'
+import { describeRoutes } from './describe-routes.js'
 import type { BootstrapOptions } from './options.js'
 import type { ApplicationPlan } from './plan-application.js'
 import { Database } from '../records/database.js'
@@ -83,15 +83,7 @@ export function createRoutes(
   return new Routes({
     planned,
     gate,
-    describe: (routes, visible) => {
-      const selected = new Set(routes)
-      const isSelected = ({ info }: PlannedRoute): boolean => selected.has(info)
-      const { operations, schemas } = describeOperations(planned, isSelected, visible)
-      return {
-        schemas,
-        operations: new Map([...operations].map(([{ info }, operation]) => [info, operation])),
-      }
-    },
+    describe: describeRoutes(planned).describe,
     serving: () => {
       const running = runningRoutes()
       if (running === undefined)

@@ -5,7 +5,7 @@ import type { Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { Log } from '../core/log.js'
 import type { OtherProcesses } from '../engines/contract/engine.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
 import type { HeaderList } from '../http/header-list.js'
 import type { Bounds } from '../http/limits.js'
 import { type PortHandover, createNodeServer, type Times } from '../http/server.js'
@@ -13,6 +13,7 @@ import type { UpgradeHandler } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './cli-hooks.js'
 import type { Settings } from './options.js'
+import { toPortProblem } from './port-problems.js'
 
 export interface PortListener {
   readonly url: string
@@ -65,7 +66,7 @@ export async function listen(options: ListenOptions): Promise<PortListener | und
     const url = await server.listen(settings.port, settings.host, portHandover)
     return { url, close: () => server.close() }
   } catch (cause) {
-    const problem = toProblem((cause as NodeJS.ErrnoException).code, settings)
+    const problem = toPortProblem((cause as NodeJS.ErrnoException).code, settings)
     throw problem === undefined ? cause : new DeclarationError([problem], { cause })
   }
 }
@@ -81,32 +82,6 @@ function withShortLinger(times: Times): Times {
 function countable({ bounds, trustProxy }: Settings): Bounds {
   const isDirect = trustProxy === false || trustProxy === 0
   return isDirect ? bounds : { ...bounds, connectionsByAddress: Infinity }
-}
-
-function toProblem(code: string | undefined, { port, host }: Settings): Problem | undefined {
-  switch (code) {
-    case 'EADDRINUSE':
-      return {
-        code: 'PORT_TAKEN',
-        message: `bootstrap: port ${port} is used by another program.`,
-        remedy: `Stop it, or choose another port: PORT=${port < 65535 ? port + 1 : port - 1}, or the option port.`,
-      }
-    case 'EACCES':
-      return {
-        code: 'PORT_REFUSED',
-        message: `bootstrap: this user may not listen at port ${port}.`,
-        remedy: 'Choose a port from 1024 on: PORT=8080, or the option port.',
-      }
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return {
-        code: 'HOST_UNKNOWN',
-        message: `bootstrap: host ${host} is not an address of this machine.`,
-        remedy: 'Use 127.0.0.1 for this machine alone, or omit HOST and the option host.',
-      }
-    default:
-      return undefined
-  }
 }
 
 // Workers: `workers: 4`. The first process starts the others and replaces those that end. Each worker runs the same program

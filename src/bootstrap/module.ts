@@ -15,6 +15,7 @@ import { findCorsHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
 import type { Database } from '../records/public-database.js'
+import type { DescribedRoutes } from '../serving/routes.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import {
   collectArguments,
@@ -72,6 +73,11 @@ const moduleOptions = declareOptions({
     option.any<
       (providers: readonly Class[], conditions: StartConditions) => readonly Problem<string>[]
     >(),
+  /**
+   * Finds problems in the application's routes, such as an option that names a route that does not exist. Called if the
+   * declarations have no other problems, at the start and by `filigree doctor`.
+   */
+  checkRoutes: option.any<(routes: DescribedRoutes) => readonly Problem<string>[]>(),
   /**
    * Packages that this module needs as it is configured, and that applications install themselves. A missing package stops
    * the start in production, and is a warning elsewhere.
@@ -131,6 +137,7 @@ export interface ModuleParts {
   readonly corsHeaders: readonly CorsHeaders[]
   /** The `check` of each module. */
   readonly checks: readonly NonNullable<ModuleOptions['check']>[]
+  readonly routeChecks: readonly NonNullable<ModuleOptions['checkRoutes']>[]
   /** The `packages` of all modules. */
   readonly packages: readonly MissingPackage[]
   /** The `examine` of each module. */
@@ -200,6 +207,7 @@ class PartsCollector {
   readonly #graphql = new Set<GraphQL>()
   readonly #arguments: DeclaredArguments[] = []
   readonly #checks: NonNullable<ModuleOptions['check']>[] = []
+  readonly #routeChecks: NonNullable<ModuleOptions['checkRoutes']>[] = []
   readonly #packages: MissingPackage[] = []
   readonly #examinations: NonNullable<ModuleOptions['examine']>[] = []
   readonly #corsHeaders: CorsHeaders[] = []
@@ -252,8 +260,9 @@ class PartsCollector {
   }
 
   #addOptions(module: Class, options: ModuleOptions): void {
-    const { check, examine, cors, requestContext } = options
+    const { check, checkRoutes, examine, cors, requestContext } = options
     if (check !== undefined) this.#checks.push(check)
+    if (checkRoutes !== undefined) this.#routeChecks.push(checkRoutes)
     this.#packages.push(...(options.packages ?? []))
     if (examine !== undefined) this.#examinations.push(examine)
     if (cors !== undefined) {
@@ -279,6 +288,7 @@ class PartsCollector {
       arguments: collectArguments(this.#arguments, this.#problems),
       corsHeaders: this.#corsHeaders,
       checks: this.#checks,
+      routeChecks: this.#routeChecks,
       packages: this.#packages,
       examinations: this.#examinations,
       requestContext: this.#requestContext,

@@ -47,6 +47,7 @@ import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
+import { describeRoutes } from './describe-routes.js'
 import { documentedRecords } from './public-access.js'
 import type { ProviderDeclaration } from './provider.js'
 
@@ -128,6 +129,7 @@ export async function planApplication(
   checkPublicUrl(configuration, container, conditions, problems)
   checkClasses(classes, parts, conditions, problems)
   const missingPackages = await checkPackages(configuration, parts, options, problems)
+  if (problems.count === 0) checkRoutes(controllerPlan.routes, parts, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
 
   if (willStart) {
@@ -252,6 +254,17 @@ function checkClasses(
 ): void {
   problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
   for (const check of checks) problems.addAll(check(classes, conditions))
+}
+
+/** Runs the checks of modules that depend on the routes of the whole application. */
+function checkRoutes(
+  planned: readonly PlannedRoute[],
+  { routeChecks }: ModuleParts,
+  problems: Problems,
+): void {
+  if (routeChecks.length === 0) return
+  const routes = describeRoutes(planned)
+  for (const check of routeChecks) problems.addAll(check(routes))
 }
 
 /** @returns missing packages, which are problems in production and warnings elsewhere */

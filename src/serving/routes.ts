@@ -57,6 +57,9 @@ export interface RoutesParts {
   }
 }
 
+/** The part of `Routes` that exists before the application is started. */
+export type DescribedRoutes = Pick<Routes, 'all' | 'describe'>
+
 const defaultMaxBytes = 8 * 1024 * 1024
 
 /** An application's routes: `static inject = [Routes]`. */

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { bootstrap, Database } from '../../src/index.js'
 import type { Finding } from '../../src/cli/commands/doctor-checks.js'
+import { freePort } from '../free-port.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
@@ -187,7 +188,8 @@ describe('filigree doctor', () => {
     const ready = join(root, 'test/cli/doctor/ready.ts')
     const variables = {
       NODE_ENV: 'production',
-      DATABASE_URL: 'postgres://user@127.0.0.1:1/none',
+      DATABASE_URL: await server.createDatabase(),
+      PORT: String(await freePort()),
       APP_API_KEY: 'a-key-of-thirty-two-letters-and-more',
     }
     const names = Object.keys(variables)
@@ -207,6 +209,8 @@ describe('filigree doctor', () => {
         'APP_API_KEY',
         'securityHeaders',
         'documentation',
+        'database',
+        'port',
       ]
       expect(code).toBe(0)
       for (const name of listed) expect(about(found, name)).toMatchObject([{ state: 'ok' }])

@@ -10,6 +10,7 @@ import { isSource, readInstalledPackage, readEngines, toPosix } from '../project
 import { indexSources, toSourceFrame } from '../describe-error.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { closeInTime, whileResponsive } from '../../bootstrap/storage.js'
 import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
 import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
@@ -316,7 +317,8 @@ export async function examineDatabase(
   terminal: Terminal,
 ): Promise<Finding[]> {
   const about = 'database'
-  if (!plan.needsDatabase && plan.records.length === 0 && options.database === undefined)
+  const choice = options.database ?? plan.environment.databaseUrl
+  if (!plan.needsDatabase && plan.records.length === 0 && choice === undefined)
     return [{ about, state: 'ok', what: 'none is needed' }]
   let opened: ReadDatabase
   try {
@@ -325,34 +327,43 @@ export async function examineDatabase(
     return toFindings(about, error)
   }
   const { database, isMissing } = opened
+  // There, only migrations change tables, and the records must fit them.
+  const production = (options.env ?? process.env).NODE_ENV === 'production'
   try {
-    if (isMissing) {
+    if (isMissing && !(production && plan.records.length > 0)) {
       const what = 'its file does not exist yet'
       return [{ about, state: 'note', what, remedy: 'The first start creates it.' }]
     }
-    return [
-      { about, state: 'ok', what: database.driverName },
-      ...(await examineTables(database)),
+    return await whileResponsive(database, async () => [
+      isMissing
+        ? { about, state: 'note', what: 'its file does not exist yet', remedy: howToMigrate }
+        : { about, state: 'ok', what: database.driverName },
+      ...(await examineTables(database, production)),
       ...(await examineScans(database)),
       ...(await plan.examine(database)).map((what): Finding => ({
         about: 'packages',
         state: 'note',
         what,
       })),
-    ]
+    ])
   } catch (error) {
     return toFindings(about, error)
   } finally {
-    await database.close()
+    await closeInTime(() => database.close())
   }
 }
 
+const howToMigrate = 'Create its tables: filigree migrate up.'
+
 /** Compares the tables of the database with the records. A start in production stops where they differ. */
-async function examineTables(database: Database): Promise<Finding[]> {
+async function examineTables(database: Database, production: boolean): Promise<Finding[]> {
   const differences = (await database.differences()).filter((one) => !isSettled(one))
   return differences.map((difference) => {
-    const { message, remedy } = toProblem(difference)
-    return { about: 'tables', state: 'note', what: message.replace(/^Database: /, ''), remedy }
+    const { code, message, remedy } = toProblem(difference)
+    const what = message.replace(/^Database: /, '')
+    return production && difference.blocks
+      ? { about: 'tables', state: 'fault', what, remedy, code }
+      : { about: 'tables', state: 'note', what, remedy }
   })
 }
 

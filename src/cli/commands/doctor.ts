@@ -7,8 +7,10 @@ import { statSync } from 'node:fs'
 import { readHandlerAccess } from '../../auth/decorators.js'
 import { minKeyLength } from '../../auth/gate.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
+import { findPortProblem } from '../../bootstrap/port-problems.js'
 import { PublicUrl } from '../../bootstrap/public-url.js'
 import { type ApplicationPlan, planApplication } from '../../bootstrap/plan-application.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
 import { fileOfAddress, isLocalAddress } from '../../engines/database-address.js'
 import { shapeOf } from '../../fields/shape.js'
 import { reachable } from '../../routing/route.js'
@@ -40,7 +42,7 @@ export const doctorCommand = defineCommand({
   description: `Checks Node.js, the compiler options, keys in tracked files, the declarations, keys, migrations, the database and its slow
 queries, and lists what is open to everybody. It changes nothing. The exit code is 1 if something must be fixed.`,
   options: {
-    production: flag('checks the settings that production requires, without the database'),
+    production: flag('finds what stops a start in production, and checks its settings'),
     database: flag(
       'lists only queries of the last hour that read complete tables, with an index for each',
     ),
@@ -83,19 +85,23 @@ async function examineAll(application: LoadedApplication, terminal: Terminal): P
   ]
 }
 
-/** Checks the settings that production requires, and lists what is open to everybody. */
+/** Finds what stops a start in production, checks the settings that it requires, and lists what is open to everybody. */
 async function examineProduction(
   { module, options, path }: LoadedApplication,
-  { cwd }: Terminal,
+  terminal: Terminal,
 ): Promise<Finding[]> {
+  const { cwd } = terminal
   const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
   const productionOptions = { ...options, env, logger: false as const }
   try {
-    const plan = await planApplication(module, productionOptions)
+    // As a start does, which also reads the settings of `@Config` classes.
+    const plan = await planApplication(module, productionOptions, { watchLog: (log) => log })
     return [
       { about: 'settings', state: 'ok', what: 'complete' },
       ...examineTrackedFiles(cwd),
       ...examineProductionSettings(plan, options),
+      ...(await examineDatabase(plan, productionOptions, terminal)),
+      ...(await examinePort(plan)),
       ...findPublicAccess(plan, productionOptions),
     ]
   } catch (error) {
@@ -105,8 +111,23 @@ async function examineProduction(
     const plan = await planApplication(module, tolerant).catch(() => undefined)
     return plan === undefined
       ? errors
-      : [...errors, ...examineProductionSettings(plan, options), ...findPublicAccess(plan, options)]
+      : [
+          ...errors,
+          ...examineProductionSettings(plan, options),
+          ...(await examineDatabase(plan, productionOptions, terminal)),
+          ...(await examinePort(plan)),
+          ...findPublicAccess(plan, options),
+        ]
   }
+}
+
+async function examinePort({ settings }: ApplicationPlan): Promise<Finding[]> {
+  if (!settings.listen) return []
+  const about = 'port'
+  const problem = await findPortProblem(settings)
+  return problem === undefined
+    ? [{ about, state: 'ok', what: `${settings.port} is free` }]
+    : toFindings(about, new DeclarationError([problem]))
 }
 
 function findPublicAccess(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
@@ -135,7 +156,7 @@ async function printScans(
   }
 }
 
-// The list of docs/production.md, checked without opening a port or the database.
+// The list of docs/production.md.
 
 /** A setting that production requires. `met` and `missing` are the texts if it is set or not. */
 interface Requirement {

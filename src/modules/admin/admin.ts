@@ -18,6 +18,7 @@ import {
   type Class,
 } from '../../index.js'
 import { adminOptions, type AdminOptions, findRecordProblems, resolveRecords } from './options.js'
+import { readLogin } from './login.js'
 import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
 
@@ -37,6 +38,7 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
   })
   return {
     check: () => findRecordProblems(options),
+    checkRoutes: (routes) => readLogin(options, routes).problems,
     records: options.records,
     use: [NoStore],
     controllers: [

@@ -1,13 +1,12 @@
 /** Describes the sign-in of the application, for the form of the page. */
 import {
-  DeclarationError,
   describeFields,
   Field,
+  type DescribedRoutes,
   type Presentation,
   type RouteInfo,
-  type Routes,
 } from '../../index.js'
-import type { LoginOptions } from './options.js'
+import type { AdminOptions } from './options.js'
 import type { SchemaPart } from './schema.js'
 
 /** The parts of JSON Schema that the sign-in form uses. */
@@ -24,21 +23,50 @@ interface CredentialsSchema {
   readonly description?: string
 }
 
+interface Login {
+  /** Undefined if there are problems. */
+  readonly form: SchemaPart | undefined
+  readonly problems: readonly LoginProblem[]
+}
+
+interface LoginProblem {
+  readonly code: 'INVALID_OPTION'
+  readonly message: string
+  readonly remedy: string
+}
+
 /**
  * Describes the sign-in form. The paths include the application's prefix.
  *
- * @param signOutPath the path of the page's own sign-out
- * @throws {DeclarationError} if the application has no such route, or its body has no fields for a form
+ * @returns problems if the application has no such route, or its body has no fields for a form
  */
-export function describeLogin(
-  { path, signOut, buttons = true }: LoginOptions,
-  signOutPath: string,
-  routes: Routes,
-): SchemaPart {
+export function readLogin({ path: page, login }: AdminOptions, routes: DescribedRoutes): Login {
+  const { path, signOut, buttons = true } = login
+  const signOutPath = `${page}/api/sign-out`
   const prefix = prefixOf(signOutPath, routes)
-  const login = findPost(routes, prefix, 'login.path', path)
-  if (signOut !== undefined) findPost(routes, prefix, 'login.signOut', signOut)
-  const { operations, schemas } = routes.describe()
+  const route = findPost(routes, prefix, path)
+  const problems = [
+    ...(route === undefined ? [missingRoute('login.path', path)] : []),
+    ...(signOut !== undefined && findPost(routes, prefix, signOut) === undefined
+      ? [missingRoute('login.signOut', signOut)]
+      : []),
+  ]
+  const fields = route === undefined ? [] : describeBody(route, routes)
+  if (route !== undefined && fields.length === 0) problems.push(missingBody(path))
+  if (problems.length > 0) return { form: undefined, problems }
+  const form = {
+    path: prefix + path,
+    method: 'POST',
+    fields,
+    signOut: prefix + (signOut ?? signOutPath),
+    ...(buttons ? describeOtherSignIns(prefix, routes) : {}),
+  }
+  return { form, problems }
+}
+
+/** The fields of a route's body. */
+function describeBody(login: RouteInfo, routes: DescribedRoutes): SchemaPart[] {
+  const { operations, schemas } = routes.describe([login])
   const body = (operations.get(login) as { requestBody?: unknown } | undefined)?.requestBody
   const { content = {} } = (body ?? {}) as {
     content?: Record<string, { schema?: CredentialsSchema }>
@@ -47,25 +75,13 @@ export function describeLogin(
   const named =
     $ref === undefined ? plain : (schemas[$ref.split('/').at(-1) ?? ''] as CredentialsSchema)
   const { properties = {}, required = [] } = named
-  const fields = Object.entries(properties)
+  return Object.entries(properties)
     .filter(([, { readOnly }]) => readOnly !== true)
     .map(([name, schema]) => toField(name, schema, required.includes(name)))
-  if (fields.length === 0)
-    throw invalidLogin(
-      `admin: login.path is ${path}, but its route does not describe a body.`,
-      'Give the route the class of its body: @Post({ body: Credentials }).',
-    )
-  return {
-    path: prefix + path,
-    method: 'POST',
-    fields,
-    signOut: prefix + (signOut ?? signOutPath),
-    ...(buttons ? describeOtherSignIns(prefix, routes) : {}),
-  }
 }
 
 /** The sign-ins of `oidc()` and `passkeys()`, which have fixed paths. */
-function describeOtherSignIns(prefix: string, { all }: Routes): SchemaPart {
+function describeOtherSignIns(prefix: string, { all }: DescribedRoutes): SchemaPart {
   const paths = new Set(all.map(({ method, path }) => `${method} ${path.replace(/\/+$/, '')}`))
   const start = `GET ${prefix}/signin/`
   const providers = [...paths].flatMap((path) => {
@@ -79,22 +95,31 @@ function describeOtherSignIns(prefix: string, { all }: Routes): SchemaPart {
 }
 
 /** The application's prefix. A second admin page may have a longer path, so the shortest match counts. */
-function prefixOf(signOutPath: string, { all }: Routes): string {
+function prefixOf(signOutPath: string, { all }: DescribedRoutes): string {
   const ends = all.filter(({ path }) => path.endsWith(signOutPath)).map(({ path }) => path)
   const [shortest = signOutPath] = ends.sort((one, other) => one.length - other.length)
   return shortest.slice(0, -signOutPath.length)
 }
 
-function findPost(routes: Routes, prefix: string, option: string, path: string): RouteInfo {
+function findPost({ all }: DescribedRoutes, prefix: string, path: string): RouteInfo | undefined {
   const fullPath = (prefix + path).replace(/\/+$/, '')
-  const found = routes.all.find(
-    (route) => route.method === 'POST' && route.path.replace(/\/+$/, '') === fullPath,
-  )
-  if (found !== undefined) return found
-  throw invalidLogin(
-    `admin: ${option} is ${path}, but the application has no route POST ${path}.`,
-    'Write the path of an existing route, without the prefix of the application.',
-  )
+  return all.find((route) => route.method === 'POST' && route.path.replace(/\/+$/, '') === fullPath)
+}
+
+function missingRoute(option: string, path: string): LoginProblem {
+  return {
+    code: 'INVALID_OPTION',
+    message: `admin: ${option} is ${path}, but the application has no route POST ${path}.`,
+    remedy: 'Write the path of an existing route, without the prefix of the application.',
+  }
+}
+
+function missingBody(path: string): LoginProblem {
+  return {
+    code: 'INVALID_OPTION',
+    message: `admin: login.path is ${path}, but its route does not describe a body.`,
+    remedy: 'Give the route the class of its body: @Post({ body: Credentials }).',
+  }
 }
 
 function toField(name: string, schema: CredentialsSchema, required: boolean): SchemaPart {
@@ -118,8 +143,4 @@ class ValueOfEachType {
 function presentationOf(jsonType = 'string'): Presentation | undefined {
   const fields = describeFields(ValueOfEachType)
   return (fields.find(({ name }) => name === jsonType) ?? fields[0])?.presentation
-}
-
-function invalidLogin(message: string, fix: string): DeclarationError {
-  return new DeclarationError([{ code: 'INVALID_OPTION', message, remedy: fix }])
 }

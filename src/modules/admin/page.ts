@@ -20,12 +20,12 @@ import {
   type Class,
 } from '../../index.js'
 import { Assets } from './assets.js'
-import { describeLogin } from './login.js'
+import { readLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 
 /** Serves the page. It contains no data, so it is public. */
 export function pageController(options: AdminOptions): Class {
-  const { path, login } = options
+  const { path } = options
   @Controller(path)
   @Undocumented
   @NoAuth
@@ -40,7 +40,7 @@ export function pageController(options: AdminOptions): Class {
     ) {}
 
     onStart(): void {
-      this.#login = describeLogin(login, `${path}/api/sign-out`, this.routes)
+      this.#login = readLogin(options, this.routes).form
     }
 
     @Get('/')

@@ -2,10 +2,9 @@
  * The catalog: the tools, resources and prompts of an application, read at the start from the decorators of its routes.
  */
 import {
-  DeclarationError,
   type RouteDescriptions,
   type RouteInfo,
-  type Routes,
+  type DescribedRoutes,
   schemaOf,
 } from '../../index.js'
 import { namesIn, promptOf, resourceOf, type ResourceOptions, toolOf } from './decorators.js'
@@ -42,14 +41,20 @@ export interface Catalog {
   readonly prompts: ReadonlyMap<string, CatalogPrompt>
 }
 
-interface CatalogProblem {
+export interface CatalogProblem {
   readonly code: string
   readonly message: string
   readonly remedy: string
 }
 
-/** @throws {DeclarationError} with all invalid tools, resources and prompts */
-export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
+/**
+ * @param toolRecords undefined before the start: then the tools for records are left out
+ * @returns the catalog, and the problems of all invalid tools, resources and prompts
+ */
+export function readCatalog(
+  routes: DescribedRoutes,
+  toolRecords?: ToolRecords,
+): Catalog & { readonly problems: readonly CatalogProblem[] } {
   const problems: CatalogProblem[] = []
   const tools = new Map<string, RouteTool>()
   const resources: CatalogResource[] = []
@@ -82,17 +87,19 @@ export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
       addProblem(route, tool.message, tool.remedy)
       continue
     }
-    if (isRecordRoute(route) && toolRecords.graphql === undefined) continue
+    if (isRecordRoute(route) && toolRecords?.graphql === undefined) continue
     if (tools.has(tool.name))
       addProblem(
         route,
         `is the second tool ${tool.name}`,
         "Give one of them another name: @Tool({ name: '…' }).",
       )
-    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords) : tool)
+    tools.set(
+      tool.name,
+      isRecordRoute(route) && toolRecords !== undefined ? toRecordTool(tool, toolRecords) : tool,
+    )
   }
-  if (problems.length > 0) throw new DeclarationError(problems)
-  return { tools, resources, prompts }
+  return { tools, resources, prompts, problems }
 }
 
 function isInCatalog(route: RouteInfo): boolean {

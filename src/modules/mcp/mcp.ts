@@ -11,6 +11,7 @@
  * sends the sealed state back with the response (`tool-call.ts`). Lists are created once for each set of rights.
  */
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
+import { readCatalog } from './catalog.js'
 import { endpoint } from './endpoint.js'
 import { mcpOptions, type McpOptions } from './options.js'
 import { ToolRecords, RecordRoutes } from './record-tools.js'
@@ -35,6 +36,7 @@ export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOp
   const problems = mcpOptions.findProblems(options, 'mcp')
   if (problems.length > 0) return { problems }
   return {
+    checkRoutes: (routes) => readCatalog(routes).problems,
     controllers: [endpoint(options), RecordRoutes],
     providers: [
       RoundStates,

@@ -1,5 +1,6 @@
 /** The MCP server of an application: implements the protocol's methods with the catalog, for the caller of each request. */
 import {
+  DeclarationError,
   ApplicationState,
   type InternalResponse,
   clip,
@@ -71,6 +72,7 @@ export class McpServer implements Lifecycle {
     const { name = 'filigree', version = '1.0.0', instructions } = this.#options
     const info: ServerInfo = { name, version }
     const catalog = readCatalog(this.#routes, this.#toolRecords)
+    if (catalog.problems.length > 0) throw new DeclarationError(catalog.problems)
     const routeCaller = new RouteCaller({
       routes: this.#routes,
       roundStates: this.#roundStates,
