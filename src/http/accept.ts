@@ -35,6 +35,7 @@ export function namesMedia(accept: string, types: readonly string[]): boolean {
 
 const zeroWeight = /^q=0(?:\.0*)?$/
 const eventStream: readonly string[] = ['text/event-stream']
+const eventStreamText = /text\/event-stream/i
 
 /**
  * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
@@ -46,5 +47,6 @@ export function acceptsEventStream({
 }: Pick<HttpRequest, 'method' | 'incoming'>): boolean {
   const { accept } = incoming.headers
   if (accept === undefined || method !== 'GET') return false
-  return namesMedia(accept, eventStream)
+  // Almost no request names the type: those are not parsed.
+  return eventStreamText.test(accept) && namesMedia(accept, eventStream)
 }
