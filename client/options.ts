@@ -78,12 +78,32 @@ export interface ApiResponse {
   headers: Headers
 }
 
+/** An invalid value of the input. */
+export interface FieldError {
+  /** Dotted, from the root of the body or query: `lines.0.qty`. */
+  path: string
+  /** The name of the rule: `min`. */
+  code: string
+  message: string
+}
+
+/** The JSON of an error in the standard form. */
+export interface ErrorBody {
+  /** For people. */
+  error: string
+  /** The stable name of the error, for programs: `NOT_FOUND`. */
+  code: string
+  /** Only of an error about fields. */
+  errors?: FieldError[]
+  // Applications choose other members with `errors: { form }`, or throw errors with members of their own.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  [member: string]: any
+}
+
 /** The error of a call whose response is not successful. */
 export interface ApiError extends Error, ApiResponse {
   /** The body of the response. The raw text if its JSON is malformed. */
-  // Only the page knows the shape of an error's body; it reads `error.data.message`.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  data: any
+  data: ErrorBody
 }
 
 /** May be async. Its result replaces the argument; without a result the argument stays. */

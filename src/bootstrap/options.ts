@@ -96,7 +96,7 @@ const bootstrapOptions = declareOptions({
   cors: option.any<CorsOptions | false>(),
   /** The documentation at `/swagger`; false turns it off. Default: on, and public. */
   docs: option.flag().shown().or(docsOptions),
-  /** The body and status of errors of the application's routes: `{ form, class }`. Default: `{ error, errors }`. */
+  /** The body and status of errors of the application's routes: `{ form, class }`. Default: `{ error, code, errors }`. */
   errors: option.object(errorsOptions, errorsRemedy).shown(),
   /**
    * The page that a browser gets for an error, as HTML. Escape the error's texts with `escapeHtml`. False sends JSON to

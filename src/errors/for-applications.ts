@@ -26,7 +26,8 @@ interface DeclarationErrorConstructor {
 }
 
 /**
- * An error that a handler may throw anywhere. The response has its status and the body `{ "error": message }`.
+ * An error that a handler may throw anywhere. The response has its status and the body
+ * `{ "error": message, "code": code }`.
  *
  * @throws {RangeError} if the status is not an integer from 400 to 599
  * @throws {TypeError} if an option is unknown

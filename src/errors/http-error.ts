@@ -16,7 +16,7 @@ export function* causesOf(error: unknown): Generator<Error, void> {
 }
 
 export interface HttpErrorOptions<Code extends string = ErrorCode> {
-  /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: derived from the status. */
+  /** Stable upper-case name of the error, sent as `code`. Default: made from the status, such as `NOT_FOUND` for 404. */
   code?: Code
   /** Validation errors by field, sent as `errors` in addition to `error`. */
   errors?: readonly FieldError[]
@@ -49,7 +49,8 @@ const knownOptions = {
 }
 
 /**
- * An error that a handler may throw anywhere. The response has its status and the body `{ "error": message }`.
+ * An error that a handler may throw anywhere. The response has its status and the body
+ * `{ "error": message, "code": code }`.
  *
  * @throws {RangeError} if the status is not an integer from 400 to 599
  * @throws {TypeError} if an option is unknown
@@ -70,7 +71,7 @@ export class HttpError extends Error {
     if (unknown !== undefined) throw new TypeError(`${unknown.message} ${unknown.remedy}`)
     this.name = 'HttpError'
     this.status = status
-    this.code = options.code ?? toCode(reasonPhrase(status))
+    this.code = options.code ?? codeOfStatus(status)
     this.errors = options.errors
     this.headers = options.headers
     this.reason = options.reason
@@ -152,13 +153,31 @@ function generalMessage(status: number): string {
 
 acceptOtherCopies(HttpError, 'HttpError')
 
+/** The JSON of an error in the standard form. */
+export interface ErrorBody {
+  readonly error: string
+  readonly code: string
+  /** Only of an error about fields. */
+  readonly errors: readonly FieldError[] | undefined
+}
+
+/** @param error as clients may see it: `forClient()` */
+export function toErrorBody({ message, code, errors }: HttpError): ErrorBody {
+  return { error: message, code, errors }
+}
+
+/** The code of a status, if an error has no code of its own. */
+function codeOfStatus(status: number): string {
+  // As in GraphQL: the caller is unknown.
+  if (status === 401) return 'UNAUTHENTICATED'
+  return reasonPhrase(status)
+    .toUpperCase()
+    .replace(/[^A-Z]+/g, '_')
+}
+
 /** Returns the standard phrase of an error status (RFC 9110 §15), or `Error` for a status without one. */
 export function reasonPhrase(status: number): string {
   return phrases[status] ?? 'Error'
-}
-
-function toCode(phrase: string): string {
-  return phrase.toUpperCase().replace(/[^A-Z]+/g, '_')
 }
 
 const phrases: Readonly<Record<number, string>> = {
@@ -177,16 +196,22 @@ const phrases: Readonly<Record<number, string>> = {
   414: 'URI too long',
   415: 'Unsupported media type',
   416: 'Range not satisfiable',
+  417: 'Expectation failed',
+  421: 'Misdirected request',
   422: 'Unprocessable content',
   423: 'Locked',
+  424: 'Failed dependency',
   425: 'Too early',
   426: 'Upgrade required',
   428: 'Precondition required',
   429: 'Too many requests',
   431: 'Request header fields too large',
+  451: 'Unavailable for legal reasons',
   500: 'Internal server error',
   501: 'Not implemented',
   502: 'Bad gateway',
   503: 'Service unavailable',
   504: 'Gateway timeout',
+  505: 'HTTP version not supported',
+  507: 'Insufficient storage',
 }

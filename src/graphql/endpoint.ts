@@ -161,6 +161,7 @@ function replyToInvalidRequest(graphql: GraphQL, call: EndpointCall, error: Http
 export function errorReply({ status, message, code, headers = {} }: HttpError): Reply {
   const text = JSON.stringify({
     error: message,
+    code,
     data: null,
     errors: [{ message, extensions: { code } }],
   })
@@ -282,11 +283,12 @@ function outageReply(
   graphql: GraphQL,
   call: EndpointCall,
   outcome: Outcome,
-  { status, message, headers = {} }: HttpError,
+  { status, message, code, headers = {} }: HttpError,
 ): Reply {
   const { media } = call
   const result = toResultText(outcome, entryOptions(graphql, call, outcome), true)
-  const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
+  const error = JSON.stringify({ error: message, code })
+  const text = `${error.slice(0, -1)},${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
   for (const [name, value] of Object.entries(headers)) response.headers.add(name, value)
   return response
@@ -296,13 +298,15 @@ function outageReply(
 function refusalReply(graphql: GraphQL, call: EndpointCall, outcome: Outcome): Reply {
   const { media, request } = call
   const isAnonymous = outcome.refused === 'unauthenticated'
-  const error = isAnonymous ? 'Unauthorized' : 'Forbidden'
+  const error = isAnonymous
+    ? `{"error":"Unauthorized","code":"${graphqlCodes.unauthenticated}"`
+    : `{"error":"Forbidden","code":"${graphqlCodes.forbidden}"`
   const status = isAnonymous ? 401 : 403
   const fields = (outcome.errors ?? []).flatMap(({ path = [] }) => path).join(', ')
   const rule = isAnonymous ? 'a token is needed' : 'its rule does not admit the caller'
   logRefusal(graphql, request, status, `${fields}: ${rule}`)
   const result = toResultText(outcome, entryOptions(graphql, call, outcome), true)
-  const text = `{"error":"${error}",${result.slice(1)}`
+  const text = `${error},${result.slice(1)}`
   const response = textReply(text, status, resultTypes[media.result ?? 'json'])
   if (isAnonymous) response.headers.add('WWW-Authenticate', 'Bearer')
   return response

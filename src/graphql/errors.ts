@@ -169,8 +169,7 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   const { GraphQLError } = graphqlLibrary()
   const thrown = thrownIn(error)
   if (thrown instanceof HttpError) {
-    const { message, status, errors } = thrown.forClient()
-    const code = status === 401 ? graphqlCodes.unauthenticated : thrown.code
+    const { message, code, errors } = thrown.forClient()
     return { message, extensions: { code, ...(errors && { errors }) } }
   }
   if (thrown === undefined || thrown instanceof GraphQLError) {

@@ -107,11 +107,7 @@ function recognise(request: ServerRequest, gate: Gate): MaybePromise<HttpError |
     () => after(gate.recognise(request), () => undefined),
     (error) => {
       if (!(error instanceof HttpError) || error.status !== 401) throw error
-      return new HttpError(401, error.message, {
-        code: graphqlCodes.unauthenticated,
-        headers: error.headers ?? {},
-        ...(error.reason === undefined ? {} : { reason: error.reason }),
-      })
+      return error
     },
   )
 }

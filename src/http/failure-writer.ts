@@ -1,5 +1,5 @@
 /** Sends error responses in any state of the request. Source: decisions, Responses. */
-import { HttpError, reasonPhrase } from '../errors/http-error.js'
+import { HttpError, reasonPhrase, toErrorBody } from '../errors/http-error.js'
 import { attributeWriteError } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
 import { onAccept } from './cache-headers.js'
@@ -27,8 +27,8 @@ const problemJson = 'application/problem+json'
 export function toErrorReply(error: unknown, accept: string | undefined): Reply<string> {
   const httpError = toHttpError(error)
   const asProblem = accept !== undefined && prefersProblem(accept)
-  const plain = { error: httpError.message, errors: httpError.errors }
-  const body = JSON.stringify(asProblem ? Object.assign(toProblem(httpError), plain) : plain)
+  const errorBody = toErrorBody(httpError)
+  const body = JSON.stringify(asProblem ? { ...toProblem(httpError), ...errorBody } : errorBody)
   return createErrorReply(httpError, httpError.status, body, asProblem ? problemJson : json)
 }
 
@@ -59,9 +59,9 @@ function toHttpError(error: unknown): HttpError {
   return isDiskFull(error) ? diskFull(error) : masked
 }
 
-/** The members of RFC 9457 §3.1, and the error's stable code. */
-function toProblem({ status, message, code }: HttpError): object {
-  return { type: 'about:blank', title: reasonPhrase(status), status, detail: message, code }
+/** The members of RFC 9457 §3.1. */
+function toProblem({ status, message }: HttpError): object {
+  return { type: 'about:blank', title: reasonPhrase(status), status, detail: message }
 }
 
 /** True if problem+json is accepted with at least the quality of application/json. */

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
-import { HttpError } from '../errors/http-error.js'
+import { HttpError, toErrorBody } from '../errors/http-error.js'
 import { declareOptions, type Option, type ValuesOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import { type Bounds, headBytes, maxHeaders } from './limits.js'
@@ -351,8 +351,8 @@ function respondToProtocolError(
 }
 
 function toProtocolError(code: string, headers: HeaderList): string {
-  const { line, message } = protocolErrorOf(code)
-  const body = JSON.stringify({ error: message })
+  const { line, error } = protocolErrorOf(code)
+  const body = JSON.stringify(toErrorBody(error))
   const head = [
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
@@ -363,15 +363,27 @@ function toProtocolError(code: string, headers: HeaderList): string {
   return `HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-function protocolErrorOf(code: string | undefined): { line: string; message: string } {
+function protocolErrorOf(code: string | undefined): { line: string; error: HttpError } {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { line: '431 Request Header Fields Too Large', message: 'The headers are too large.' }
+      return {
+        line: '431 Request Header Fields Too Large',
+        error: new HttpError(431, 'The headers are too large.'),
+      }
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return { line: '413 Payload Too Large', message: 'The chunk extensions are too large.' }
+      return {
+        line: '413 Payload Too Large',
+        error: new HttpError(413, 'The chunk extensions are too large.'),
+      }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { line: '408 Request Timeout', message: 'The request did not arrive in time.' }
+      return {
+        line: '408 Request Timeout',
+        error: new HttpError(408, 'The request did not arrive in time.'),
+      }
     default:
-      return { line: '400 Bad Request', message: 'The request is not well-formed HTTP.' }
+      return {
+        line: '400 Bad Request',
+        error: new HttpError(400, 'The request is not well-formed HTTP.'),
+      }
   }
 }

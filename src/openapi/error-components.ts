@@ -141,13 +141,14 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
     type: 'object',
     properties: {
       error: { type: 'string', description: 'What went wrong, for people.' },
+      code: { type: 'string', description: 'The stable name of the error, for programs.' },
       errors: {
         type: 'array',
         items: { $ref: '#/components/schemas/FieldError' },
         description: 'The invalid fields of the input.',
       },
     },
-    required: ['error'],
+    required: ['error', 'code'],
   },
   ProblemBody: {
     type: 'object',
@@ -157,7 +158,7 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
       title: { type: 'string' },
       status: { type: 'integer', minimum: 400, maximum: 599 },
       detail: { type: 'string' },
-      code: { type: 'string', description: 'A stable name of the error.' },
+      code: { type: 'string', description: 'The stable name of the error.' },
       error: { type: 'string' },
       errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
     },

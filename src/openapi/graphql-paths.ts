@@ -120,7 +120,12 @@ function endpointResponses(version: OpenApiVersion): ResponsesObject {
 
 /** Errors that reject a complete operation have GraphQL's entries in addition to `error`, and no field errors. */
 function refusal(name: ErrorResponseName): ResponseObject {
-  const schema = { ...result, properties: { error: { type: 'string' }, ...result.properties } }
+  const properties = {
+    error: { type: 'string' },
+    code: { type: 'string' },
+    ...result.properties,
+  }
+  const schema = { ...result, properties }
   const content = {
     ...errorContent,
     'application/json': { schema },

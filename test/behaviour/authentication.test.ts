@@ -71,7 +71,7 @@ describe('Authentication', () => {
         (text) => text.includes('}'),
       )
       expect(statusOf(answer)).toBe(401)
-      expect(answer).toContain('{"error":"Unauthorized"}')
+      expect(answer).toContain('{"error":"Unauthorized","code":"UNAUTHENTICATED"}')
     } finally {
       await listening.close()
     }
@@ -224,7 +224,7 @@ describe('Authentication', () => {
   ])('roles: $url with $roles is $status', async ({ url, roles, status }) => {
     const answer = await get(url, token({ roles }))
     expect(answer.status).toBe(status)
-    if (status === 403) expect(answer.body).toBe('{"error":"Forbidden"}')
+    if (status === 403) expect(answer.body).toBe('{"error":"Forbidden","code":"FORBIDDEN"}')
   })
 
   it('roles: the static key passes every role, and a guard decides for itself', async () => {
@@ -236,5 +236,5 @@ describe('Authentication', () => {
 /** Adds the body that HEAD lacks, so that its status and headers can be compared. */
 function withBody(answer: InjectResponse): InjectResponse {
   expect(answer.body).toBe('')
-  return { ...answer, body: '{"error":"Unauthorized"}' }
+  return { ...answer, body: '{"error":"Unauthorized","code":"UNAUTHENTICATED"}' }
 }

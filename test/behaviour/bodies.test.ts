@@ -156,7 +156,7 @@ describe('Requests, empty body', () => {
     const item = await exchange(app.url, `POST /item HTTP/1.1\r\n${head}\r\n\r\n0\r\n\r\n`)
     expect([statusOf(item), JSON.parse(bodyOf(item))]).toEqual([
       400,
-      { error: 'A body is required.' },
+      { error: 'A body is required.', code: 'BODY_REQUIRED' },
     ])
   })
 })

@@ -256,7 +256,7 @@ describe('a write by cookie', () => {
   it.each(foreign)('is 403 with %j', async (headers) => {
     const answer = await write(headers)
     expect(answer.status).toBe(403)
-    expect(await answer.json()).toEqual({ error: 'Forbidden' })
+    expect(await answer.json()).toEqual({ error: 'Forbidden', code: 'FORBIDDEN' })
   })
 
   it('is refused before its body is read', async () => {

@@ -95,13 +95,13 @@ describe('Declared output', () => {
   it.each(['/one', '/list', '/either'])('returns: null of %s is 404', async (url) => {
     returned = null
     const answer = await app.inject(url)
-    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }])
   })
 
   it('returns: a returned HttpError is sent as an error', async () => {
     returned = new HttpError(409, 'Taken.')
     const answer = await app.inject('/one')
-    expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
+    expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.', code: 'CONFLICT' }])
   })
 
   it('returns: a circular object is a masked 500', async () => {
@@ -109,6 +109,9 @@ describe('Declared output', () => {
     line.qty = line
     returned = line
     const answer = await app.inject('/either')
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
   })
 })

@@ -123,7 +123,7 @@ describe('errors.form', () => {
     const refused = await app.inject({ method: 'POST', url: '/orders' })
     expect([refused.status, refused.json()]).toEqual([
       401,
-      { path: '/orders', errors: { UNAUTHORIZED: ['Unauthorized'] } },
+      { path: '/orders', errors: { UNAUTHENTICATED: ['Unauthorized'] } },
     ])
     expect(refused.headers['www-authenticate']).toBe('Bearer')
     expect(await get('/nowhere')).toEqual([
@@ -151,7 +151,7 @@ describe('errors.form', () => {
   })
 
   it('does not change errors of packages and of GraphQL', async () => {
-    expect(await get('/part')).toEqual([409, { error: 'Taken' }])
+    expect(await get('/part')).toEqual([409, { error: 'Taken', code: 'CONFLICT' }])
     const answer = await app.inject('/graphql?query={two}')
     expect(answer.json()).toMatchObject({
       errors: [{ message: expect.stringContaining('two') }],
@@ -169,7 +169,10 @@ describe('errors.form', () => {
     const other = await start({ form: broken }, { ...silentLog, error })
     try {
       const answer = await other.inject('/nowhere')
-      expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+      expect([answer.status, answer.json()]).toEqual([
+        500,
+        { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+      ])
       expect(lines).toHaveLength(1)
     } finally {
       await other.close()

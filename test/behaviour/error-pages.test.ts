@@ -157,7 +157,7 @@ describe('every other client', () => {
     const { headers, text } = await get('/orders/9', { accept })
     expect([headers.get('content-type'), JSON.parse(text)]).toEqual([
       jsonType,
-      { error: `There is no order 9 <b>&"'` },
+      { error: `There is no order 9 <b>&"'`, code: 'NOT_FOUND' },
     ])
     expect(headers.get('vary')).toBe('Accept')
     expect(headers.get('content-security-policy')).toBeNull()

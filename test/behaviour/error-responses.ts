@@ -5,7 +5,7 @@ import type { FieldError, InjectResponse } from '../../src/index.js'
 export function expectError(answer: InjectResponse, status: number, message: RegExp): void {
   expect([answer.status, answer.json()]).toEqual([
     status,
-    { error: expect.stringMatching(message) },
+    { error: expect.stringMatching(message), code: expect.stringMatching(/^[A-Z\d_]+$/) },
   ])
   expect(answer.headers['access-control-allow-origin']).toBe('*')
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -14,7 +14,7 @@ export function expectError(answer: InjectResponse, status: number, message: Reg
 /** Expects a 401 that does not show the reason. */
 export function expectUnauthorized(answer: InjectResponse): void {
   expect(answer.status).toBe(401)
-  expect(answer.body).toBe('{"error":"Unauthorized"}')
+  expect(answer.body).toBe('{"error":"Unauthorized","code":"UNAUTHENTICATED"}')
   expect(answer.headers['www-authenticate']).toBe('Bearer')
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   expect(answer.headers['access-control-allow-origin']).toBe('*')

@@ -19,13 +19,16 @@ afterAll(() => app.close())
 describe('Errors', () => {
   it('a thrown HttpError sets the status, the message and the headers', async () => {
     const answer = await app.inject('/taken')
-    expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
+    expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.', code: 'CONFLICT' }])
     expect(answer.headers).toMatchObject({ 'content-type': jsonType, 'retry-after': '5' })
   })
 
   it('a returned HttpError does the same', async () => {
     const answer = await requestWith(app, new HttpError(404, 'Record not found'))
-    expect([answer.status, answer.json()]).toEqual([404, { error: 'Record not found' }])
+    expect([answer.status, answer.json()]).toEqual([
+      404,
+      { error: 'Record not found', code: 'NOT_FOUND' },
+    ])
   })
 
   it.each<[string, unknown]>([
@@ -41,14 +44,20 @@ describe('Errors', () => {
     const answer = await requestWith(app, () => {
       throw thrown
     })
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
     expect(JSON.stringify([answer.headers, answer.body])).not.toContain('secret')
   })
 
   it.each(['/crash', '/reject'])('the cause of %s is logged with the request id', async (url) => {
     logged.length = 0
     const answer = await app.inject(url)
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
     const id = answer.headers['x-request-id']
     expect(id).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
     expect(logged).toHaveLength(1)
@@ -104,7 +113,8 @@ describe('Errors', () => {
         code: expect.stringMatching(/^[A-Z_\d]+$/),
       })
       const plain = await app.inject(request)
-      expect((plain.json() as { error: string }).error).toBe(body.error)
+      const { error, code, errors } = body
+      expect(plain.json()).toEqual({ error, code, ...(errors !== undefined && { errors }) })
     },
   )
 
@@ -126,7 +136,7 @@ describe('Errors', () => {
     const answer = await app.inject({ url: '/nothing', headers: { accept } })
     expect([answer.headers['content-type'], answer.json()]).toEqual([
       jsonType,
-      { error: 'Not found' },
+      { error: 'Not found', code: 'NOT_FOUND' },
     ])
   })
 })

@@ -37,7 +37,7 @@ describe('Responses, file', () => {
     const none = await app.inject({ url: '/file/a.txt', headers: { range: 'bytes=99-' } })
     expect([none.status, none.json(), none.headers['content-range']]).toEqual([
       416,
-      { error: 'Range not satisfiable' },
+      { error: 'Range not satisfiable', code: 'RANGE_NOT_SATISFIABLE' },
       'bytes */10',
     ])
   })
@@ -82,7 +82,7 @@ describe('Responses, file', () => {
     '/named?name=a.txt/',
   ])('%s is 404', async (url) => {
     const answer = await app.inject(url)
-    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }])
   })
 
   it('dot segments in a raw request do not lead out of the folder', async () => {
@@ -90,6 +90,6 @@ describe('Responses, file', () => {
       app.url,
       'GET /file/../../../../etc/hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     )
-    expect(answer).toMatch(/^HTTP\/1\.1 404 [^]*\{"error":"Not found"\}$/)
+    expect(answer).toMatch(/^HTTP\/1\.1 404 [^]*\{"error":"Not found","code":"NOT_FOUND"\}$/)
   })
 })

@@ -52,7 +52,7 @@ describe('FreshToken', () => {
   it('Authentication 7: a failed login gets its own message and no token', async () => {
     const answer = await app.inject({ url: '/login', json: { password: 'byron' } })
     expect(answer.status).toBe(401)
-    expect(answer.json()).toEqual({ error: 'Wrong name or password' })
+    expect(answer.json()).toEqual({ error: 'Wrong name or password', code: 'UNAUTHENTICATED' })
     expect(answer.headers.freshtoken).toBeUndefined()
   })
 

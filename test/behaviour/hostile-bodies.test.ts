@@ -58,7 +58,7 @@ describe('Hostile bodies', () => {
     const refused = await post('/orders', { ...order, ...unknown(5000) })
     expect([refused.status, refused.json()]).toEqual([
       400,
-      { error: 'The JSON body has an object with more than 1000 keys.' },
+      { error: 'The JSON body has an object with more than 1000 keys.', code: 'JSON_TOO_COMPLEX' },
     ])
   })
 
@@ -69,7 +69,7 @@ describe('Hostile bodies', () => {
     const deep = await post('/tree', tree(33))
     expect([deep.status, deep.json()]).toEqual([
       400,
-      { error: 'The JSON body is nested more than 64 levels deep.' },
+      { error: 'The JSON body is nested more than 64 levels deep.', code: 'JSON_TOO_DEEP' },
     ])
   })
 

@@ -460,7 +460,7 @@ describe('responses', () => {
   it('invalid headers are a masked 500 with CORS', async () => {
     const answer = await app.inject('/answers/unsendable')
     expect(answer.status).toBe(500)
-    expect(answer.json()).toEqual({ error: 'Internal server error' })
+    expect(answer.json()).toEqual({ error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' })
     expect(answer.headers['access-control-allow-origin']).toBe('*')
     expect(answer.headers.seen).toBe('500 /answers/unsendable')
   })

@@ -222,7 +222,9 @@ describe('Requests, Limits of multipart', () => {
       const chunk = how === 'announced' ? '' : `${bytes.length.toString(16)}\r\n`
       const answer = await exchange(app.url, Buffer.concat([head, Buffer.from(chunk), bytes]))
       expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-      expect(answer).toMatch(/\{"error":"A file is larger than 10485760 bytes\."\}$/)
+      expect(answer).toMatch(
+        /\{"error":"A file is larger than 10485760 bytes\.","code":"PAYLOAD_TOO_LARGE"\}$/,
+      )
     },
   )
 })

@@ -43,7 +43,10 @@ describe('Responses, reply', () => {
     ['Access-Control-Allow-Origin', 'https://evil.example'],
   ])('Responses, CR or LF: the header %j: %j is refused', async (name, value) => {
     const answer = await requestWith(app, () => reply({}).header(name, value))
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
     expect(answer.headers['x-evil']).toBeUndefined()
     expect(answer.headers['access-control-allow-origin']).toBe('*')
   })

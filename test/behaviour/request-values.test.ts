@@ -123,7 +123,10 @@ describe('custom handler arguments', () => {
     const paid = await app.inject({ url: '/values/plan?a=1', headers: { 'x-tenant': 'acme' } })
     expect(paid.json()).toEqual({ plan: 'gold', tenant: { name: 'acme' }, query: { a: '1' } })
     const unpaid = await app.inject({ url: '/values/plan', headers: { 'x-tenant': 'unpaid' } })
-    expect([unpaid.status, unpaid.json()]).toEqual([402, { error: 'Pay first.' }])
+    expect([unpaid.status, unpaid.json()]).toEqual([
+      402,
+      { error: 'Pay first.', code: 'PAYMENT_REQUIRED' },
+    ])
   })
 
   it('are not in the OpenAPI document', () => {

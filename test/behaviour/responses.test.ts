@@ -76,7 +76,7 @@ describe('Responses, values', () => {
 
   it.each([undefined, null])('Responses, %p: 404 if the route declares returns', async (value) => {
     const answer = await requestWith(app, value, { url: '/declared' })
-    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }])
   })
 
   it("Responses, status: plain values get the route's status, and a reply overrides it", async () => {
@@ -135,7 +135,10 @@ describe('Responses, values', () => {
         yield 'never'
       })(),
     )
-    expect([early.status, early.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([early.status, early.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
     setResult(() =>
       (async function* () {
         yield 'some'
@@ -167,7 +170,10 @@ describe('Responses, values', () => {
     ],
   ])('Responses, values without JSON: %s is a masked 500', async (_, value) => {
     const answer = await requestWith(app, () => value)
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+    expect([answer.status, answer.json()]).toEqual([
+      500,
+      { error: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+    ])
   })
 })
 

@@ -172,12 +172,15 @@ describe('Route declaration rules', () => {
 
   it('Unknown path: 404 with error', async () => {
     const answer = await app.inject('/nothing')
-    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }])
   })
 
   it('Wrong method: 405 with Allow and error', async () => {
     const answer = await app.inject({ method: 'POST', url: '/items/7' })
-    expect([answer.status, answer.json()]).toEqual([405, { error: 'Method not allowed' }])
+    expect([answer.status, answer.json()]).toEqual([
+      405,
+      { error: 'Method not allowed', code: 'METHOD_NOT_ALLOWED' },
+    ])
     expect(answer.headers.allow).toBe('GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
   })
 
@@ -186,7 +189,10 @@ describe('Route declaration rules', () => {
     async (url) => {
       const answer = await app.inject(url)
       expect(answer.status).toBe(400)
-      expect(answer.json()).toEqual({ error: expect.stringContaining('not well-formed') })
+      expect(answer.json()).toEqual({
+        error: expect.stringContaining('not well-formed'),
+        code: 'MALFORMED_ENCODING',
+      })
     },
   )
 

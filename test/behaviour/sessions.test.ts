@@ -155,7 +155,10 @@ describe('Sessions', () => {
     for (const headers of [validCookie, {}]) {
       const answer = await failing.inject({ url: '/count', headers })
       expect(answer.status).toBe(503)
-      expect(answer.json()).toEqual({ error: 'Sessions are not available at the moment.' })
+      expect(answer.json()).toEqual({
+        error: 'Sessions are not available at the moment.',
+        code: 'SESSIONS_UNAVAILABLE',
+      })
       expect(answer.headers['retry-after']).toBe('1')
       expect(answer.headers['set-cookie']).toBeUndefined()
     }

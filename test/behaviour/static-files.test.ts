@@ -75,8 +75,16 @@ describe('static', () => {
     ['POST', '/assets/index.html', 405],
     ['GET', '/asset', 404],
   ])('%s %s is %d', async (method, url, status) => {
+    const codes: Record<number, string> = {
+      400: 'MALFORMED_ENCODING',
+      404: 'NOT_FOUND',
+      405: 'METHOD_NOT_ALLOWED',
+    }
     const answer = await app.inject({ method, url })
-    expect([answer.status, answer.json()]).toEqual([status, { error: expect.any(String) }])
+    expect([answer.status, answer.json()]).toEqual([
+      status,
+      { error: expect.any(String), code: codes[status] },
+    ])
   })
 
   it('a folder with an index page redirects to its path with a slash', async () => {
@@ -138,15 +146,27 @@ describe('static at the top, with a fallback', () => {
     ['GET', '/orders/7/', { accept: 'application/xhtml+xml' }, 200, '<p>Home'],
     ['GET', '/code.js', html, 200, 'run()'],
     ['GET', '/api/now', html, 200, '{"now":7}'],
-    ['GET', '/orders/7', {}, 404, '{"error":"Not found"}'],
-    ['GET', '/orders/7', { accept: '*/*' }, 404, '{"error":"Not found"}'],
-    ['GET', '/orders/7', { accept: 'application/json' }, 404, '{"error":"Not found"}'],
-    ['GET', '/orders/7', { accept: 'text/html;q=0, */*' }, 404, '{"error":"Not found"}'],
+    ['GET', '/orders/7', {}, 404, '{"error":"Not found","code":"NOT_FOUND"}'],
+    ['GET', '/orders/7', { accept: '*/*' }, 404, '{"error":"Not found","code":"NOT_FOUND"}'],
+    [
+      'GET',
+      '/orders/7',
+      { accept: 'application/json' },
+      404,
+      '{"error":"Not found","code":"NOT_FOUND"}',
+    ],
+    [
+      'GET',
+      '/orders/7',
+      { accept: 'text/html;q=0, */*' },
+      404,
+      '{"error":"Not found","code":"NOT_FOUND"}',
+    ],
     ['GET', '/.env', html, 404, errorPage],
-    ['GET', '/.env', {}, 404, '{"error":"Not found"}'],
+    ['GET', '/.env', {}, 404, '{"error":"Not found","code":"NOT_FOUND"}'],
     ['GET', '/.well-known/security.txt', {}, 200, 'Contact: mailto:a@b.example'],
-    ['GET', '/.well-known/.env', {}, 404, '{"error":"Not found"}'],
-    ['GET', '/deep/.well-known/a.txt', {}, 404, '{"error":"Not found"}'],
+    ['GET', '/.well-known/.env', {}, 404, '{"error":"Not found","code":"NOT_FOUND"}'],
+    ['GET', '/deep/.well-known/a.txt', {}, 404, '{"error":"Not found","code":"NOT_FOUND"}'],
   ])('static: %s %s with %j is %d', async (method, url, headers, status, body) => {
     await using app = await start('index.html')
     const answer = await app.inject({ method, url, headers })

@@ -60,7 +60,7 @@ describe('open streams', () => {
       expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
         429,
         '5',
-        { error: 'Too many streams are open from this address.' },
+        { error: 'Too many streams are open from this address.', code: 'TOO_MANY_STREAMS' },
       ])
       expect((await openStream(path, '192.0.2.2')).status).toBe(200)
       await open[0]?.body?.cancel()
@@ -76,7 +76,7 @@ describe('open streams', () => {
     const refused = await openStream('/events', '192.0.2.3')
     expect([refused.status, await refused.json()]).toEqual([
       503,
-      { error: 'Too many streams are open.' },
+      { error: 'Too many streams are open.', code: 'TOO_MANY_STREAMS' },
     ])
   })
 

@@ -187,7 +187,7 @@ describe('handle', () => {
     const answer = await get('/echo', init)
     expect([answer.status, await answer.json()]).toEqual([
       413,
-      { error: 'The body is larger than 1048576 bytes.' },
+      { error: 'The body is larger than 1048576 bytes.', code: 'PAYLOAD_TOO_LARGE' },
     ])
   })
 

@@ -193,7 +193,7 @@ describe('closing an application', () => {
     const answer = await response
     expect([statusOf(answer), JSON.parse(bodyOf(answer))]).toEqual([
       503,
-      { error: 'The application is closing.' },
+      { error: 'The application is closing.', code: 'APPLICATION_CLOSING' },
     ])
   })
 

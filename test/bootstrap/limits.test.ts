@@ -191,7 +191,10 @@ describe('connections', () => {
       response.headers.connection,
       response.headers['retry-after'],
     ]).toEqual([503, 'close', '5'])
-    expect(JSON.parse(await text(response))).toEqual({ error: 'Too many connections are open.' })
+    expect(JSON.parse(await text(response))).toEqual({
+      error: 'Too many connections are open.',
+      code: 'TOO_MANY_CONNECTIONS',
+    })
     await Promise.all(openSockets.map((socket) => once(socket.destroy(), 'close')))
   })
 
@@ -248,7 +251,7 @@ describe('sessions', () => {
     const refused = await visit('192.0.2.1')
     expect([refused.status, refused.json(), refused.headers['set-cookie']]).toEqual([
       429,
-      { error: 'Too many sessions are begun from this address.' },
+      { error: 'Too many sessions are begun from this address.', code: 'TOO_MANY_SESSIONS' },
       undefined,
     ])
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)

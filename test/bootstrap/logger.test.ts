@@ -28,7 +28,10 @@ describe('a logger that throws', () => {
     })
     const response = await app.inject({ url: '/broken' })
     expect(response.status).toBe(500)
-    expect(response.json()).toEqual({ error: 'Internal server error' })
+    expect(response.json()).toEqual({
+      error: 'Internal server error',
+      code: 'INTERNAL_SERVER_ERROR',
+    })
   })
 
   it('receives only the message where it cannot handle the details', async () => {

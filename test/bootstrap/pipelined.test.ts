@@ -126,7 +126,7 @@ describe('pipelined requests in one packet', () => {
       { status: 200, body: '{"delayed":"später"}' },
       wide,
       { status: 200, body: Buffer.from([1, 2, 255]).toString() },
-      { status: 410, body: '{"error":"Weg für immer."}' },
+      { status: 410, body: '{"error":"Weg für immer.","code":"GONE"}' },
       { status: 200, body: '{"delayed":"später"}' },
       ascii,
     ])

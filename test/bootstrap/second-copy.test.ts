@@ -378,7 +378,7 @@ describe('values of a second copy work as those of one copy', () => {
     expect({ status, after: headers['retry-after'], body }).toEqual({
       status: 409,
       after: '7',
-      body: '{"error":"Taken"}',
+      body: '{"error":"Taken","code":"CONFLICT"}',
     })
   })
 

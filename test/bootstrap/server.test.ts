@@ -133,7 +133,10 @@ describe('the server', () => {
   ])('answers %s with an error and the CORS headers', async (_, text, status) => {
     const answer = await exchange((status === 408 ? hasty : app).url, text)
     expect(statusOf(answer)).toBe(status)
-    expect(JSON.parse(bodyOf(answer))).toEqual({ error: expect.any(String) })
+    expect(JSON.parse(bodyOf(answer))).toEqual({
+      error: expect.any(String),
+      code: expect.stringMatching(/^[A-Z_]+$/),
+    })
     expect(answer).toMatch(/\r\naccess-control-allow-origin: \*\r\n/i)
     expect(answer).toMatch(/\r\nconnection: close\r\n/i)
     expect((await fetch(`${app.url}/fast`)).status).toBe(200)
@@ -170,7 +173,7 @@ describe('the server', () => {
     const answer = await fetch(`${app.url}/never`)
     expect([answer.status, await answer.json()]).toEqual([
       503,
-      { error: 'The request took too long.' },
+      { error: 'The request took too long.', code: 'SERVICE_UNAVAILABLE' },
     ])
   })
 

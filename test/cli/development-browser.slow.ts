@@ -110,7 +110,10 @@ describe('a response that failed', () => {
       expect(plain).not.toMatch(/lamp|Shelves|data-request/)
     }
     const json = await fail({ cookie: cookie(), accept: 'application/json' })
-    expect(await json.json()).toEqual({ error: 'Internal server error' })
+    expect(await json.json()).toEqual({
+      error: 'Internal server error',
+      code: 'INTERNAL_SERVER_ERROR',
+    })
   })
 
   it('shows the steps of the request and what explain knows, without faults of access', async () => {

@@ -87,7 +87,7 @@ describe('an answer without success', () => {
 
   it('has a Blob for bytes', async () => {
     const error = await errorOf(typed('x', 'image/png', 500))
-    expect(await (error.data as Blob).text()).toBe('x')
+    expect(await (error.data as unknown as Blob).text()).toBe('x')
   })
 })
 

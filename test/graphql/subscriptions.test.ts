@@ -197,7 +197,11 @@ describe('subscriptions over text/event-stream', () => {
   it('require a token where the field does', async () => {
     const response = await send('subscription { secret }')
     expect(response.status).toBe(401)
-    expect(await response.json()).toMatchObject({ error: 'Unauthorized', data: null })
+    expect(await response.json()).toMatchObject({
+      error: 'Unauthorized',
+      code: 'UNAUTHENTICATED',
+      data: null,
+    })
   })
 
   it('require the media type', async () => {

@@ -77,7 +77,7 @@ describe('a response before the body was read', () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(text).toContain('Connection: close\r\n')
     expect(text).toContain('Access-Control-Allow-Origin: *')
-    expect(text).toMatch(/\r\n\r\n\{"error":"[\w ]+"\}$/)
+    expect(text).toMatch(/\r\n\r\n\{"error":"[\w ]+","code":"[A-Z_]+"\}$/)
   })
 
   it('ends the connection after one unread mebibyte', async () => {
@@ -160,14 +160,14 @@ describe('toErrorReply', () => {
       status: 404,
       mediaType: json,
       headers: { flat: [] },
-      body: '{"error":"No such item"}',
+      body: '{"error":"No such item","code":"NOT_FOUND"}',
     })
   })
 
   it('returns the field errors', () => {
     const errors = [{ path: 'lines.0.qty', code: 'min', message: 'qty must not be less than 1' }]
     const { body } = toErrorReply(new HttpError(400, 'qty is wrong', { errors }), undefined)
-    expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', errors })
+    expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', code: 'BAD_REQUEST', errors })
   })
 
   it('passes on the headers of the error', () => {
@@ -176,7 +176,7 @@ describe('toErrorReply', () => {
       status: 401,
       mediaType: json,
       headers: { flat: ['WWW-Authenticate', 'Bearer'] },
-      body: '{"error":"Unauthorized"}',
+      body: '{"error":"Unauthorized","code":"UNAUTHENTICATED"}',
     })
   })
 
@@ -192,7 +192,7 @@ describe('toErrorReply', () => {
       status: 500,
       mediaType: json,
       headers: { flat: [] },
-      body: '{"error":"Internal server error"}',
+      body: '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}',
     })
   })
 

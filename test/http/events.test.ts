@@ -109,7 +109,10 @@ describe('events', () => {
       throw new HttpError(404, 'No such feed')
     }
     const response = await respondWith(events(refused()))
-    expect(response).toMatchObject({ status: 404, text: '{"error":"No such feed"}' })
+    expect(response).toMatchObject({
+      status: 404,
+      text: '{"error":"No such feed","code":"NOT_FOUND"}',
+    })
     expect(response.headers['cache-control']).toBeUndefined()
   })
 

@@ -12,7 +12,7 @@ import {
 } from './responder-server.js'
 
 const json = 'application/json; charset=utf-8'
-const masked = '{"error":"Internal server error"}'
+const masked = '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}'
 
 function failWith(error: unknown, sent?: SentRequest) {
   return respondOnce(
@@ -28,7 +28,10 @@ function failWith(error: unknown, sent?: SentRequest) {
 describe('fail', () => {
   it('sends an HttpError and logs it only at debug', async () => {
     const response = await failWith(new HttpError(404, 'No such item'))
-    expect(response).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
+    expect(response).toMatchObject({
+      status: 404,
+      text: '{"error":"No such item","code":"NOT_FOUND"}',
+    })
     expect(response.log.map(({ level }) => level)).toEqual(['debug'])
     expect(response.headers['content-type']).toBe(json)
     // The log line has the same id.
@@ -89,7 +92,10 @@ describe('fail', () => {
 
   it('logs an HttpError of the 500s, whose message is for the client', async () => {
     const response = await failWith(new HttpError(503, 'Come back later'))
-    expect(response).toMatchObject({ status: 503, text: '{"error":"Come back later"}' })
+    expect(response).toMatchObject({
+      status: 503,
+      text: '{"error":"Come back later","code":"SERVICE_UNAVAILABLE"}',
+    })
     expect(response.log[0]?.details['requestId']).toBe(response.headers['x-request-id'])
   })
 

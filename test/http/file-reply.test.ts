@@ -251,7 +251,11 @@ describe('a missing file', () => {
     ['a name that is too long', 'x'.repeat(5000)],
   ])('is 404 for %s', async (_what, path) => {
     const response = await get(path)
-    expect(response).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [refused] })
+    expect(response).toMatchObject({
+      status: 404,
+      text: '{"error":"Not found","code":"NOT_FOUND"}',
+      log: [refused],
+    })
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(response.headers['cache-control']).toBeUndefined()
     expect(corsOf(response)).toEqual(exposing(response))
@@ -259,7 +263,10 @@ describe('a missing file', () => {
 
   it('is 404 where the root is missing', async () => {
     const response = await respondWith(file('a.txt', { root: join(folder, 'nowhere') }))
-    expect(response).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
+    expect(response).toMatchObject({
+      status: 404,
+      text: '{"error":"Not found","code":"NOT_FOUND"}',
+    })
   })
 })
 
@@ -283,7 +290,10 @@ describe('ranges', () => {
 
   it.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s is not satisfiable', async (range) => {
     const response = await get('digits.txt', { headers: { range } })
-    expect(response).toMatchObject({ status: 416, text: '{"error":"Range not satisfiable"}' })
+    expect(response).toMatchObject({
+      status: 416,
+      text: '{"error":"Range not satisfiable","code":"RANGE_NOT_SATISFIABLE"}',
+    })
     expect(response.headers['content-range']).toBe('bytes */10')
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   })
@@ -341,7 +351,8 @@ describe('conditions', () => {
   ])('%s: %s is %d', async (name, value, status) => {
     const response = await get('digits.txt', { headers: { [name]: value } })
     expect(response.status).toBe(status)
-    if (status === 412) expect(response.text).toBe('{"error":"Precondition failed"}')
+    if (status === 412)
+      expect(response.text).toBe('{"error":"Precondition failed","code":"PRECONDITION_FAILED"}')
   })
 
   it('if-match: a weak ETag does not match, and * does', async () => {

@@ -7,7 +7,7 @@ const refused = { level: 'debug', message: 'request refused' }
 
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
-const masked = '{"error":"Internal server error"}'
+const masked = '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}'
 
 class Lamp {
   readonly #secret = 1
@@ -69,7 +69,10 @@ describe('send', () => {
     'sends %p with 404 where the route declares its result',
     async (result) => {
       const response = await respondWith(result, {}, { status: 200, notFoundWhenEmpty: true })
-      expect(response).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
+      expect(response).toMatchObject({
+        status: 404,
+        text: '{"error":"Not found","code":"NOT_FOUND"}',
+      })
       expect(response.headers['content-type']).toBe(json)
     },
   )
@@ -132,7 +135,7 @@ describe('send', () => {
     const response = await respondWith(new HttpError(404, 'No such item'))
     expect(response).toMatchObject({
       status: 404,
-      text: '{"error":"No such item"}',
+      text: '{"error":"No such item","code":"NOT_FOUND"}',
       log: [refused],
     })
   })

@@ -12,7 +12,7 @@ import {
   type SentRequest,
 } from './responder-server.js'
 
-const masked = '{"error":"Internal server error"}'
+const masked = '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}'
 
 describe('HEAD', () => {
   it.each([

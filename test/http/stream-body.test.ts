@@ -113,7 +113,10 @@ describe('a stream that fails', () => {
     ['null as its first chunk', () => chunks(null)],
   ])('is a masked 500 before its first byte: %s', async (_what, make) => {
     const response = await respondBy(make)
-    expect(response).toMatchObject({ status: 500, text: '{"error":"Internal server error"}' })
+    expect(response).toMatchObject({
+      status: 500,
+      text: '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}',
+    })
     expect(response.log[0]?.details['requestId']).toBe(response.headers['x-request-id'])
   })
 
@@ -121,7 +124,7 @@ describe('a stream that fails', () => {
     const response = await respondWith(failingAfter(0, new HttpError(404, 'No such report')))
     expect(response).toMatchObject({
       status: 404,
-      text: '{"error":"No such report"}',
+      text: '{"error":"No such report","code":"NOT_FOUND"}',
       log: [refused],
     })
   })

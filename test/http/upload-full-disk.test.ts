@@ -80,7 +80,10 @@ run(name, () => {
     temporary = disk
     const refused = await send('/', 4_000_000)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10'])
-    expect(await refused.json()).toEqual({ error: 'There is no room for the files.' })
+    expect(await refused.json()).toEqual({
+      error: 'There is no room for the files.',
+      code: 'SERVICE_UNAVAILABLE',
+    })
     expect(readdirSync(disk)).toEqual([])
     const small = await send('/', 1000)
     expect([small.status, await small.json()]).toEqual([200, { size: 1000 }])

@@ -425,7 +425,7 @@ describe.each(engines)('maxKeys on %s', (_, open) => {
     const refused = await post('4')
     expect([refused.status, refused.json()]).toEqual([
       429,
-      { error: 'You have used too many Idempotency-Keys.' },
+      { error: 'You have used too many Idempotency-Keys.', code: 'IDEMPOTENCY_TOO_MANY_KEYS' },
     ])
     const wait = Number(refused.headers['retry-after'])
     expect(wait > 3000 && wait <= 3600).toBe(true)

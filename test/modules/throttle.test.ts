@@ -84,7 +84,7 @@ describe('@Throttle', () => {
     expect((await send('/items/2', { method: 'HEAD' })).headers.get('ratelimit')).toMatch(/r=0/)
     const third = await send('/items/3')
     expect(third.status).toBe(429)
-    expect(await third.json()).toEqual({ error: 'Too many requests' })
+    expect(await third.json()).toEqual({ error: 'Too many requests', code: 'TOO_MANY_REQUESTS' })
     expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(50)
     expect(third.headers.get('retry-after')).toMatch(/^\d+$/)
     expect(third.headers.get('ratelimit')).toMatch(/r=0/)

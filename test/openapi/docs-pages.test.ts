@@ -55,7 +55,7 @@ describe('/swagger', () => {
     'does not serve %s',
     async (name) => {
       const { status, body } = await app.inject(`/swagger/${name}`)
-      expect([status, JSON.parse(body)]).toEqual([404, { error: 'Not found' }])
+      expect([status, JSON.parse(body)]).toEqual([404, { error: 'Not found', code: 'NOT_FOUND' }])
     },
   )
 

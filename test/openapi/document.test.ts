@@ -290,7 +290,7 @@ describe('responses', () => {
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Conflict' },
-          example: { error: 'Taken' },
+          example: { error: 'Taken', code: 'CONFLICT' },
         },
       },
     })

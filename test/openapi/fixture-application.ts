@@ -84,7 +84,9 @@ export class ItemController {
   @Post('/', { body: Item, returns: { 201: Item, 409: Conflict } })
   @Doc({
     example: { name: 'Lamp', price: 9.5 },
-    responses: { 409: { description: 'The name is taken.', example: { error: 'Taken' } } },
+    responses: {
+      409: { description: 'The name is taken.', example: { error: 'Taken', code: 'CONFLICT' } },
+    },
   })
   create(body: Item) {
     const id = items.size + 100

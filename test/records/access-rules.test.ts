@@ -205,7 +205,7 @@ describe('access rules of records', () => {
     const response = await app.inject({ method: 'DELETE', url: '/notes/1', token })
     expect([response.status, response.json()]).toEqual([
       409,
-      { error: 'This Note is still referred to by other records.' },
+      { error: 'This Note is still referred to by other records.', code: 'CONFLICT' },
     ])
   })
 

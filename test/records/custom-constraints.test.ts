@@ -201,7 +201,10 @@ describe.each(engines)('a custom constraint on %s', (engine, open) => {
       body: visibleError,
     })
     const hiddenError = await sendWithRoles('POST', '/bookings', plain, [])
-    expect(hiddenError).toEqual({ status: 409, body: { error: 'Another record is in its way.' } })
+    expect(hiddenError).toEqual({
+      status: 409,
+      body: { error: 'Another record is in its way.', code: 'CONFLICT' },
+    })
     const text = `mutation { createBooking(input: { roomId: 1, startsAt: "${third.startsAt}", endsAt: "${third.endsAt}", plain: "p" }) { id } }`
     const { body } = await sendWithRoles('POST', '/graphql', { query: text }, [])
     expect(JSON.stringify(body)).not.toContain('adge')

@@ -352,7 +352,10 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
   it('responds with 500 to clients, and the log names the path', async () => {
     logLines.length = 0
     const { status, body } = await application.inject({ url: '/tickets/mine' })
-    expect([status, body]).toEqual([500, '{"error":"Internal server error"}'])
+    expect([status, body]).toEqual([
+      500,
+      '{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}',
+    ])
     const errors = logLines.map(({ about }) => String((about as { err?: Error }).err?.message))
     expect(errors).toContainEqual(expect.stringMatching(/^where\.orgId is undefined/))
   })

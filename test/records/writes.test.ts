@@ -102,7 +102,7 @@ describe.each(engines)('writes on %s', (_engine, open) => {
       },
     })
     const secured = await as('patient').post('/visits', { code: 'B', diagnosis: 'flu' })
-    expect([secured.status, secured.body]).toEqual([403, { error: 'Forbidden' }])
+    expect([secured.status, secured.body]).toEqual([403, { error: 'Forbidden', code: 'FORBIDDEN' }])
     const { errors } = await as('patient').graphql(
       'mutation { createVisit(input: { code: "B", status: "done" }) { id } }',
     )

@@ -9,7 +9,17 @@ const foreign =
   /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|FILIGREE_EDITOR$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
 
 /** Codes of a status, which need no explanation. */
-const ofStatus = ['NOT_FOUND', 'FORBIDDEN', 'UNAUTHORIZED', 'UNAUTHENTICATED']
+const ofStatus = [
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'NOT_ACCEPTABLE',
+  'REQUEST_TIMEOUT',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'TOO_MANY_REQUESTS',
+  'SERVICE_UNAVAILABLE',
+]
 
 /** The heading as the end of an address: `Routes and access` → `routes-and-access`. */
 function toFragment(heading: string): string {

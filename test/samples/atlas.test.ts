@@ -348,7 +348,10 @@ describe.each(databases)('the atlas on %s', (_, open) => {
     })
 
     it('refuses an unknown country', async () => {
-      const refusal = { status: 400, body: { error: 'There is no country XX.' } }
+      const refusal = {
+        status: 400,
+        body: { error: 'There is no country XX.', code: 'BAD_REQUEST' },
+      }
       expect(await write('POST', '/cities', { ...nyborg, country: 'XX' })).toMatchObject(refusal)
       expect(await write('PATCH', '/cities/1', { country: 'XX' })).toMatchObject(refusal)
       expect(await get('/cities/1')).toEqual(reykjavik)
@@ -369,7 +372,10 @@ describe.each(databases)('the atlas on %s', (_, open) => {
 
     it('are uploaded with a token and public to read, one per country', async () => {
       const none = await app.inject(url)
-      expect([none.status, none.json()]).toEqual([404, { error: 'IS has no picture yet.' }])
+      expect([none.status, none.json()]).toEqual([
+        404,
+        { error: 'IS has no picture yet.', code: 'NOT_FOUND' },
+      ])
       expect((await app.inject({ method: 'PUT', url, multipart: { picture: png } })).status).toBe(
         401,
       )

@@ -40,7 +40,7 @@ describe('an application in one file with the built package', () => {
         form: [200, '{"name":"a"}'],
         upload: [200, '{"size":3}'],
         file: [200, 'a file'],
-        missing: [404, '{"error":"Not found"}'],
+        missing: [404, '{"error":"Not found","code":"NOT_FOUND"}'],
         graphql: [200, '{"data":{"two":2}}'],
         document: [200, 'openapi: 3.1.1'],
         page: [200, '<!doctype html>'],

@@ -261,8 +261,9 @@ function toErrorResponse(error: unknown): InternalResponse {
       codes.internal,
       error instanceof Error ? error.message : 'The response was interrupted.',
     )
-  const { status, message, errors } = error.forClient()
-  return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
+  const { status, message, code, errors } = error.forClient()
+  const body = JSON.stringify({ error: message, code, errors })
+  return { status, header: () => undefined, body }
 }
 
 /** As many as the checks of a route report. */

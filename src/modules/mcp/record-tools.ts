@@ -138,12 +138,12 @@ export class RecordRoutes {
       operationName ?? undefined,
     )
     if (data !== null || errors.length === 0) return { data, ...(errors.length > 0 && { errors }) }
-    const [code] = errors.map(({ extensions }) => String(extensions.code))
+    const [code = 'BAD_REQUEST'] = errors.map(({ extensions }) => String(extensions.code))
     const messages = errors.map(({ message }) => message)
-    const visibleMessages = schemaErrors.has(code ?? '')
+    const visibleMessages = schemaErrors.has(code)
       ? await this.findVisibleErrors(body, request)
       : messages
-    throw new HttpError(statuses.get(code ?? '') ?? 400, visibleMessages.join('\n'))
+    throw new HttpError(statuses.get(code) ?? 400, visibleMessages.join('\n'), { code })
   }
 
   @Post('/describe', { body: DescribeInput, internal: true, args: ['body', 'request', 'user'] })

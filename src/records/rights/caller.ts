@@ -192,7 +192,6 @@ export function checkRules(
 function checkAdmitted(result: AccessResult): void {
   if (result === 'unauthenticated') {
     throw new HttpError(401, 'Unauthorized', {
-      code: 'UNAUTHENTICATED',
       headers: { 'WWW-Authenticate': 'Bearer' },
       reason: 'a rule of the record needs a token, and the caller has none',
     })

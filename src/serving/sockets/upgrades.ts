@@ -146,7 +146,7 @@ function mayReadResponses(request: ServerRequest, cors: Cors): boolean {
 
 function sendForbidden(socket: Socket): void {
   destroyAtEnd(socket)
-  const body = '{"error":"Forbidden"}'
+  const body = '{"error":"Forbidden","code":"FORBIDDEN"}'
   socket.end(
     `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )

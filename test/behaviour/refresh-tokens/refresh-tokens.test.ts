@@ -122,7 +122,10 @@ describe.each([
       { name: 'nobody', password: 'correct horse' },
     ]) {
       const { status, body: text } = await post(app, '/session', body)
-      expect([status, text]).toEqual([401, '{"error":"Wrong name or password."}'])
+      expect([status, text]).toEqual([
+        401,
+        '{"error":"Wrong name or password.","code":"UNAUTHENTICATED"}',
+      ])
     }
   })
 

@@ -286,7 +286,10 @@ describe('beforeFirstFile', () => {
   ])('refuses %s with nothing on the disk', async (_what, beforeFirstFile) => {
     await using server = await BodyServer.start({ beforeFirstFile })
     const response = await server.post(multipartOf('b', upload, token), type)
-    expect(response).toEqual({ status: 401, body: { error: 'Unauthorized', code: 'UNAUTHORIZED' } })
+    expect(response).toEqual({
+      status: 401,
+      body: { error: 'Unauthorized', code: 'UNAUTHENTICATED' },
+    })
     expect(await server.next()).toMatchObject({ folders: [], request: { files: {} } })
     expect(uploadFolders()).toEqual([])
   })

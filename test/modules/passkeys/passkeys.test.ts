@@ -173,7 +173,10 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     app.get(Database).records(Person).update(id, values)
   const claimsOf = async (one: Browser): Promise<Claims> =>
     (await one.send('GET', '/me')).json() as Claims
-  const refused = { status: 401, body: '{"error":"This passkey was not accepted."}' }
+  const refused = {
+    status: 401,
+    body: '{"error":"This passkey was not accepted.","code":"PASSKEY_REFUSED"}',
+  }
   const short = ({ status, body }: InjectResponse): object => ({ status, body })
 
   it('are registered, listed and used to sign in, with and without a name', async () => {

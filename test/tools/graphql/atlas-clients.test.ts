@@ -270,7 +270,7 @@ describe('@apollo/client with its cache', () => {
     const { error } = await client.query({ query: gql('{ cityCount }'), errorPolicy: 'all' })
     expect(ServerError.is(error) && [error.statusCode, error.bodyText]).toEqual([
       404,
-      '{"error":"Not found"}',
+      '{"error":"Not found","code":"NOT_FOUND"}',
     ])
   })
 })
