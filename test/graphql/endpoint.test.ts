@@ -213,6 +213,7 @@ describe('access', () => {
   const mutation = 'mutation { addBook(input: { title: "x" }) { title } }'
   const refused = (path: string) => ({
     error: 'Unauthorized',
+    code: 'UNAUTHENTICATED',
     data: null,
     errors: [{ message: 'Unauthorized', path: [path], extensions: { code: 'UNAUTHENTICATED' } }],
   })
@@ -228,6 +229,7 @@ describe('access', () => {
     expect([forged.status, forged.headers['www-authenticate']]).toEqual([401, 'Bearer'])
     expect(forged.json()).toEqual({
       error: 'Unauthorized',
+      code: 'UNAUTHENTICATED',
       data: null,
       errors: [{ message: 'Unauthorized', extensions: { code: 'UNAUTHENTICATED' } }],
     })
@@ -267,6 +269,7 @@ describe('access', () => {
     expect(clerk.status).toBe(403)
     expect(clerk.json()).toMatchObject({
       error: 'Forbidden',
+      code: 'FORBIDDEN',
       errors: [{ extensions: { code: 'FORBIDDEN' } }],
     })
     const admin = await post({ query }, { token: await tokenOf({ roles: ['admin'] }) })

@@ -175,6 +175,7 @@ describe('idempotent', () => {
     expect([repeated.status, await repeated.json(), writeCount]).toEqual([
       409,
       {
+        code: 'IDEMPOTENCY_DONE',
         error:
           'The first request with this Idempotency-Key was done, but its response is not stored.',
       },

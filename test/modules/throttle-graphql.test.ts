@@ -64,6 +64,7 @@ describe('@Throttle on root fields', () => {
     expect(second.headers.get('retry-after')).toMatch(/^\d+$/)
     expect(await second.json()).toEqual({
       error: 'Too many requests',
+      code: 'TOO_MANY_REQUESTS',
       data: null,
       errors: [{ message: 'Too many requests', extensions: { code: 'TOO_MANY_REQUESTS' } }],
     })

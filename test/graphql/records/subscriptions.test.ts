@@ -245,7 +245,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     const query = 'subscription { secretChanged { id secret { word } } }'
     await expect(follow(query)).rejects.toMatchObject({
       message: '401',
-      body: { error: 'Unauthorized', data: null },
+      body: { error: 'Unauthorized', code: 'UNAUTHENTICATED', data: null },
     })
     await expect(follow(query, 'ann')).rejects.toMatchObject({
       message: '403',
