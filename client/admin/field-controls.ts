@@ -82,11 +82,14 @@ function makeInputControl(field: FieldInfo, options: ControlOptions): Control {
   }
 }
 
+/** Texts that may be longer have a text area. 255 is what many databases allow for a line. */
+const maxLineLength = 255
+
 const isLongText = ({ kind, list, maxLength = 0, oneOf }: FieldInfo): boolean =>
   oneOf === undefined &&
   (list === true ||
     controlTypes[kind.control].textarea !== undefined ||
-    (kind.isFreeText && maxLength > 250))
+    (kind.isFreeText && maxLength > maxLineLength))
 
 function helpOf(field: FieldInfo): string | undefined {
   const more = hasLines(field) ? 'One per line.' : undefined

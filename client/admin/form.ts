@@ -12,6 +12,7 @@ import {
   type FieldInfo,
   withLabel,
   fieldOf,
+  isEditedInForm,
   relationOf,
 } from './schema.js'
 import { openView } from './view.js'
@@ -59,7 +60,7 @@ export function makeRecordForm(record: RecordInfo, options: FormOptions): Form {
   if (options.hasNested === true)
     for (const relation of record.relations ?? []) {
       const target = recordNamed(relation.to)
-      if (relation.kind === 'many' && relation.nested === true && target !== undefined)
+      if (target !== undefined && isEditedInForm(relation))
         controls.push(makeNestedControl(relation, target))
     }
   return makeForm(controls, options)

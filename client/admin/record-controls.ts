@@ -23,6 +23,7 @@ import {
 import { lower } from './format.js'
 import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
+import { readOnlyValues } from './row-values.js'
 import { cachedTitle, loadTitles, type RowChoice } from './titles.js'
 
 /** Creates controls for the fields and link relations of a record. */
@@ -218,18 +219,26 @@ interface NestedRowForm {
   before: ReadonlyMap<string, string>
 }
 
+function nestedControls({ by = '' }: RelationInfo, target: RecordInfo, isNew: boolean): Control[] {
+  return makeControls(target, { isNew }, [by]).filter(
+    // Links of a nested row are edited on the page of that row.
+    ({ name }) => target.fields.some((field) => field.name === name),
+  )
+}
+
 export function makeNestedControl(relation: RelationInfo, target: RecordInfo): Control {
   const label = labelOf(relation)
   const parts = new Set<NestedRowForm>()
   const deletedKeys: unknown[] = []
+  const shownFields = target.fields.filter(
+    ({ name }) => name !== relation.by && name !== target.key && name !== target.version,
+  )
   const list = el('div', { class: 'parts' })
   const errorNode = el('p', { class: 'field-error' })
   const add = (row: PageRow | undefined): NestedRowForm => {
     const isNew = row === undefined
-    const controls = makeControls(target, { isNew }, [relation.by ?? '']).filter(
-      // Links of a nested row are edited on the page of that row.
-      ({ name }) => target.fields.some((field) => field.name === name),
-    )
+    const isReadOnly = !isNew && !may(target, 'update')
+    const controls = isReadOnly ? [] : nestedControls(relation, target, isNew)
     if (row !== undefined) for (const control of controls) control.write(row[control.name])
     const id = newId()
     const name = isNew ? `New ${lower(target.one)}` : `${target.one} ${String(row[target.key])}`
@@ -241,7 +250,9 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
         'div',
         { class: 'part', role: 'group', 'aria-labelledby': id },
         el('p', { class: 'part-name', id }, name),
-        el('div', { class: 'fields' }, ...controls.map((one) => one.node)),
+        isReadOnly
+          ? readOnlyValues(target, shownFields, row, false)
+          : el('div', { class: 'fields' }, ...controls.map((one) => one.node)),
         may(target, 'delete') || isNew
           ? el(
               'button',

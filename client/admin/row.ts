@@ -3,10 +3,8 @@ import { el, replace, type Child, put } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { link, pathTo, go } from './navigation.js'
 import {
-  labelOf,
-  recordNamed,
   displayLabel,
-  type FieldInfo,
+  isEditedInForm,
   type RecordInfo,
   type PageRow,
   titleOf,
@@ -15,8 +13,7 @@ import {
 } from './schema.js'
 import { isEqual } from './compare-values.js'
 import { deleteStored, isStale, readStored, writeStored, type StoredRow } from './stored-row.js'
-import { cachedTitle, loadTitles } from './titles.js'
-import { asText, toText, lower } from './format.js'
+import { toText, lower } from './format.js'
 import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
@@ -24,6 +21,7 @@ import { showConflict, type FieldConflict } from './conflict.js'
 import { confirmInDialog } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
 import { makeHistoryButton } from './history.js'
+import { descriptionList, readOnlyValues } from './row-values.js'
 import { openView, type PageView } from './view.js'
 
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
@@ -71,7 +69,7 @@ class RowView {
     form?.load(this.stored.row)
     this.#drawValues()
     const related = (record.relations ?? [])
-      .filter(({ kind, nested }) => kind === 'many' && !(nested === true && form !== undefined))
+      .filter((one) => one.kind === 'many' && (form === undefined || !isEditedInForm(one)))
       .flatMap((relation) => makeRelated(record, relation, key) ?? [])
     put(
       this.#card,
@@ -282,58 +280,6 @@ class RowView {
 
 /** Thrown after a conflict is shown: the user must choose first. */
 class PendingConflict extends Error {}
-
-type NamedValue = readonly [name: string, value: Child]
-
-const descriptionList = (entries: readonly NamedValue[]): HTMLElement => {
-  const list = el('dl', { class: 'facts' })
-  replace(list, ...entries.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
-  return list
-}
-
-/** @param hasLinks whether to include linked rows */
-function readOnlyValues(
-  record: RecordInfo,
-  fields: readonly FieldInfo[],
-  row: PageRow,
-  hasLinks: boolean,
-): HTMLElement {
-  const links = (record.relations ?? []).flatMap((relation): NamedValue[] => {
-    const target = recordNamed(relation.to)
-    const keys = relation.ids === undefined ? undefined : row[relation.ids]
-    if (!hasLinks || target === undefined || !Array.isArray(keys)) return []
-    if (keys.length === 0) return [[labelOf(relation), '–']]
-    const links = keys.map((one) => el('li', {}, linkTo(target, one)))
-    return [[labelOf(relation), el('ul', { class: 'links' }, ...links)]]
-  })
-  return descriptionList([
-    ...fields.map((field): NamedValue => [
-      displayLabel(record, field),
-      valueOf(record, field, row),
-    ]),
-    ...links,
-  ])
-}
-
-function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
-  const value = row[field.name]
-  const relation = record.relations?.find(({ name }) => name === field.by)
-  const target = relation && recordNamed(relation.to)
-  if (target === undefined || value === null || value === undefined)
-    return toText(value, field.kind.format)
-  return linkTo(target, value)
-}
-
-/** A link to a row, named by its title once the title is known. */
-function linkTo(target: RecordInfo, key: unknown): HTMLElement {
-  const anchor = link(pathTo(target.path, asText(key)), {}, cachedTitle(target, key))
-  loadTitles(target, [key])
-    .then(() => {
-      anchor.textContent = cachedTitle(target, key)
-    })
-    .catch(() => undefined)
-  return anchor
-}
 
 /** The changes that other users made to a row. */
 const changesOf = (record: RecordInfo, before: PageRow, theirs: PageRow): HTMLElement =>

@@ -97,7 +97,11 @@ export interface RecordInfo {
 }
 
 export interface PageSchema {
-  readonly caller: { readonly sub: string }
+  readonly caller: {
+    readonly sub: string
+    /** The title of the caller's row in the record of people. */
+    readonly name?: string
+  }
   readonly live?: true
   readonly records: readonly RecordInfo[]
 }
@@ -169,6 +173,11 @@ export function targetOf(record: RecordInfo, field: FieldInfo | undefined): Reco
 
 export const may = (record: RecordInfo, operation: 'create' | 'update' | 'delete'): boolean =>
   record.can?.includes(operation.charAt(0)) === true
+
+/** Whether the form of a row has the rows of a relation: they belong to the row, and the caller may change something about them. */
+export function isEditedInForm({ kind, nested, to }: RelationInfo): boolean {
+  return kind === 'many' && nested === true && Boolean(recordNamed(to)?.can)
+}
 
 export const labelOf = ({ label, name }: { label?: string; name: string }): string =>
   label ?? toLabel(name)

@@ -127,33 +127,45 @@ export class RowTable {
     if (!isSame) this.#rows.replaceChildren(...nodes)
     if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
     this.node.hidden = rows.length === 0
+    this.#setLeastWidths()
     this.#keepWidths()
     this.#showSelected()
   }
 
-  /** Columns keep the widths of the first page, so that they stay in place on the next one. */
+  /** Columns of texts, which may break, get room for the first words of the longest text. */
+  #setLeastWidths(): void {
+    const first = this.options.isSelectable ? 1 : 0
+    for (const [index, column] of this.#columns.entries()) {
+      if (!breaks(column)) continue
+      const at = index + first
+      const texts = [...this.#rows.rows].map(({ cells }) => cells[at]?.textContent ?? '')
+      const room = column.name === this.record.title ? titleRoom : textRoom
+      const text = Math.min(longest(texts), room)
+      const word = Math.min(longest(texts.flatMap((one) => one.split(/\s/))), wordRoom)
+      this.#head.cells[at]?.style.setProperty('--least', `${Math.max(text, word)}ch`)
+    }
+  }
+
+  /**
+   * Columns keep the widths of the first page, so that they stay in place on the next one. A column still grows for a number or a
+   * word that would not fit.
+   */
   #keepWidths(): void {
     const width = String(innerWidth)
     if (this.#widths.dataset.width !== width) this.#releaseWidths()
-    const total = this.node.offsetWidth
     const isTable = getComputedStyle(this.node).display === 'table'
-    if (this.#widths.children.length > 0 || total === 0 || !isTable) return
-    const widths = [...this.#head.children].map((cell) => cell.getBoundingClientRect().width)
-    replace(
-      this.#widths,
-      ...widths.map((one) => {
-        const column = el('col')
-        column.style.width = `${(100 * one) / total}%`
-        return column
-      }),
-    )
+    if (this.#widths.children.length > 0 || this.node.offsetWidth === 0 || !isTable) return
+    const columns = [...this.#head.children].map((cell) => {
+      const column = el('col')
+      column.style.width = `${cell.getBoundingClientRect().width}px`
+      return column
+    })
+    replace(this.#widths, ...columns)
     this.#widths.dataset.width = width
-    this.node.classList.add('fixed')
   }
 
   #releaseWidths(): void {
     this.#widths.replaceChildren()
-    this.node.classList.remove('fixed')
   }
 
   #drawHead(orderBy: string): void {
@@ -246,10 +258,24 @@ export class RowTable {
   }
 }
 
+/** The least widths of columns with texts, in characters. */
+const titleRoom = 24
+const textRoom = 16
+/** Longer words break. */
+const wordRoom = 28
+
+const longest = (texts: readonly string[]): number =>
+  texts.reduce((length, text) => Math.max(length, text.length), 0)
+
+/** Whether the values of a column are texts that may break. Numbers, dates and words of a choice never do. */
+const breaks = ({ target, field }: TableColumn): boolean =>
+  target !== undefined ||
+  field.list === true ||
+  (choicesOf(field) === undefined &&
+    (field.kind.isFreeText || controlTypes[field.kind.control].textarea !== undefined))
+
 const classOf = (column: TableColumn): string | undefined =>
-  column.target === undefined && column.field.list !== true
-    ? controlTypes[column.field.kind.control].cellClass
-    : undefined
+  breaks(column) ? 'prose' : controlTypes[column.field.kind.control].cellClass
 
 export interface TableColumn {
   readonly name: string

@@ -106,6 +106,11 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
   }
 }
 
+function callerName(): string {
+  const { name, sub = '' } = schema()?.caller ?? {}
+  return name ?? sub
+}
+
 let menu: HTMLButtonElement | undefined
 
 function closeMenu(): void {
@@ -149,7 +154,7 @@ function shell(): HTMLElement {
       {},
       button,
       link(base, { class: 'brand' }, ...brandNode()),
-      el('span', { class: 'who' }, schema()?.caller.sub ?? ''),
+      el('span', { class: 'who' }, callerName()),
       el('button', { type: 'button', class: 'quiet', onclick: () => signOut.run() }, 'Sign out'),
     ),
     nav,

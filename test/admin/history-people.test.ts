@@ -82,6 +82,17 @@ describe('people in the history', () => {
     ])
   })
 
+  it('name the caller of the schema, who is shown in the header of the page', async () => {
+    await historyOf(Person, [])
+    const callerOf = async (sub: string): Promise<unknown> => {
+      const { body } = await desk.as({ sub, roles: ['admin'] }).get('/admin/api/schema')
+      return (body as { caller: unknown }).caller
+    }
+    expect(await callerOf('1')).toEqual({ sub: '1', name: 'Ann Adams' })
+    expect(await callerOf('2')).toEqual({ sub: '2' })
+    expect(await callerOf('reader')).toEqual({ sub: 'reader' })
+  })
+
   it('are found by the field that holds their sub', async () => {
     const subs = ['ann@desk.example', 'ed@desk.example', '1']
     expect(await historyOf([() => Person, 'email'], subs)).toEqual([

@@ -52,7 +52,12 @@ export async function listHistory(
     throw notFound()
   const visibleKeys =
     canReadAll || id !== undefined ? undefined : await findVisibleKeys(pageRecord, page)
-  const titles = people && (await findTitles(people, page))
+  const titles =
+    people &&
+    (await findTitles(
+      people,
+      page.map((entry) => entry.by),
+    ))
   const readable = new Set(fields.map(({ name }) => name))
   const rows = page
     .filter(({ row }) => visibleKeys?.has(row) !== false)
@@ -85,13 +90,13 @@ async function findVisibleKeys(
 /** Values of `by` for changes without a signed-in person. */
 const notPeople: ReadonlySet<string> = new Set(['key', 'program', 'anonymous'])
 
-/** The titles of the people who made the changes, by `sub`, as far as the caller may read them. */
-async function findTitles(
+/** The titles of people by their claim `sub`, as far as the caller may read them. */
+export async function findTitles(
   { record: { records, described }, field }: PeopleRecord,
-  entries: readonly AdminEntry[],
+  claims: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const { key } = described
-  const subs = [...new Set(entries.map(({ by }) => by))].filter(
+  const subs = [...new Set(claims)].filter(
     (sub) => !notPeople.has(sub) && (field !== undefined || isKey(sub, key.kind)),
   )
   const name = field ?? key.name

@@ -24,7 +24,7 @@ import { checkCsv, importCsv } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './assets.js'
 import { progressLines } from './progress-lines.js'
-import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
+import { findTitles, listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
 import { longTimeout, runAndRollBack } from './roll-back.js'
 import { runAction } from './run-action.js'
@@ -89,9 +89,15 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
         const actions = await pageRecords.actionsFor(rights, pageRecords.recordsOf(type, request))
         records.push(describeForPage(rights, { types, actions, visible, kinds }))
       }
-      const caller = { sub: user?.sub ?? 'key' }
+      const caller = await this.#describeCaller(user?.sub ?? 'key', request)
       const schema = { caller, live: true, kinds: kinds.values, ...shareFields(records) }
       return gzipped(schema, request)
+    }
+
+    async #describeCaller(sub: string, request: HttpRequest): Promise<object> {
+      const people = this.#people(request)
+      const name = people && (await findTitles(people, [sub])).get(sub)
+      return name === undefined ? { sub } : { sub, name }
     }
 
     @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })
