@@ -71,6 +71,8 @@ export async function bootstrap(
   checkTimers()
   const startTime = performance.now()
   const plan = await planApplication(module, options, {
+    // `filigree dev` writes the lines as text.
+    readsLog: (environment) => developmentHostOf(environment) !== undefined,
     watchLog: (log, environment) => developmentHostOf(environment)?.watchLog(log) ?? log,
   })
   learnSecrets(plan.redactor, plan)

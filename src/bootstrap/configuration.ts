@@ -26,6 +26,8 @@ export interface Configuration {
 }
 
 export interface StartHooks {
+  /** True if a program reads the lines of the default log: then they are JSON. */
+  readsLog?(environment: Environment): boolean
   /** Returns the log that the application writes to. */
   watchLog(log: Log, environment: Environment): Log
 }
@@ -42,7 +44,11 @@ export async function readConfiguration(
   const chosenNames = { token: authOptions.cookieName, session: options.sessions?.cookie }
   const cookieNames = createCookieNames(settings, chosenNames, production, problems)
   const redactor = new Redactor(environment.variables)
-  const log = await createLog(options.logger, environment.logLevel, redactor)
+  const log = await createLog(options.logger, {
+    level: environment.logLevel,
+    format: hooks?.readsLog?.(environment) === true ? 'json' : environment.logFormat,
+    redactor,
+  })
   return {
     environment,
     settings,

@@ -18,6 +18,7 @@ export const plainVariables: readonly string[] = [
   'HOST',
   'NODE_ENV',
   'LOG_LEVEL',
+  'LOG_FORMAT',
   'PUBLIC_URL',
 ]
 
@@ -40,6 +41,8 @@ export interface Environment {
   readonly publicUrl: string | undefined
   /** `LOG_LEVEL`. Default `info`, and `warn` while `NODE_ENV` is `test`. */
   readonly logLevel: string
+  /** `LOG_FORMAT`. Default `json` in production, and `text` elsewhere. */
+  readonly logFormat: 'json' | 'text'
   /** All variables. Keys and config classes are read from them. */
   readonly variables: Variables
 }
@@ -58,6 +61,7 @@ export function readEnvironment(variables: Variables, problems: Problems): Envir
     databaseReplicas: blankToUndefined(variables.DATABASE_REPLICAS),
     publicUrl: readPublicAddress(variables, problems),
     logLevel: readLogLevel(variables, problems),
+    logFormat: readLogFormat(variables, problems),
     variables,
   })
 }
@@ -96,6 +100,18 @@ function readLogLevel(variables: Variables, problems: Problems): string {
     remedy: `Set ${suggestion(value, logLevels) ?? 'info'}. Levels: ${logLevels.join(', ')}.`,
   })
   return 'info'
+}
+
+function readLogFormat(variables: Variables, problems: Problems): 'json' | 'text' {
+  const value = blankToUndefined(variables.LOG_FORMAT)?.toLowerCase()
+  if (value === 'json' || value === 'text') return value
+  if (value !== undefined)
+    problems.add({
+      code: 'INVALID_ENVIRONMENT',
+      message: `LOG_FORMAT: "${value}" is not a format.`,
+      remedy: 'Set json or text.',
+    })
+  return variables.NODE_ENV === 'production' ? 'json' : 'text'
 }
 
 function blankToUndefined(text: string | undefined): string | undefined {

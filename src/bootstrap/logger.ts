@@ -1,12 +1,14 @@
 /**
- * Creates the application's log: pino on standard output, unless the application has its own. Access-log lines are
- * buffered and written together, after 100 ms at most and before the process ends. Source: decisions, Operations.
+ * Creates the application's log: pino on standard output, unless the application has its own. Its lines are JSON, or text for
+ * people. Access-log lines in JSON are buffered and written together, after 100 ms at most and before the process ends. Source: decisions, Operations.
  */
 import {
   toErrorFields,
   toLoggableError,
   withLoggableErrors,
 } from '../serving/redaction/loggable-error.js'
+import { toLogText, type LogText } from '../core/log-text.js'
+import { createPaint, showsColours } from '../core/paint.js'
 import type { Redactor } from '../serving/redaction/redactor.js'
 import { type DeferredLog, fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 
@@ -58,29 +60,46 @@ function flushAll(): void {
   for (const lines of buffers) lines.flush()
 }
 
+interface LogOptions {
+  readonly level: string
+  readonly format: 'json' | 'text'
+  /** Removes secrets from errors. */
+  readonly redactor: Redactor
+}
+
 /**
  * @param logger true or undefined: pino; false: none
- * @param redactor removes secrets from errors
  * @returns a log that never throws. Errors of the logger are logged, because requests must be answered and the process
  * must continue
  */
 export async function createLog(
   logger: Log | boolean | undefined,
-  level: string,
-  redactor: Redactor,
+  { level, format, redactor }: LogOptions,
 ): Promise<Log> {
   const toCopy = (error: unknown): unknown => toLoggableError(error, redactor)
   if (logger !== undefined && typeof logger !== 'boolean') return withoutThrowing(logger, toCopy)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const out = pino.destination({ sync: true })
+  const isText = format === 'text'
   // Pino's own form of errors has all properties, and fails if an error is frozen.
   const serializers = { err: (error: unknown) => error }
-  const log = pino({ level, base: undefined, serializers }, out)
-  const deferred = new LogBuffer((text) => {
+  const log = pino({ level, base: undefined, serializers }, isText ? textStream(out) : out)
+  const write = (text: string): void => {
     out.write(text)
-  })
+  }
+  const deferred = isText ? undefined : new LogBuffer(write)
   return withoutThrowing(log, (error) => toErrorFields(toCopy(error)), deferred)
+}
+
+/** Receives lines of JSON, and writes text. */
+function textStream(out: { write(text: string): unknown }): { write(line: string): void } {
+  const paint = createPaint(showsColours(process.stdout))
+  return {
+    write: (line) => {
+      out.write(`${toLogText(JSON.parse(line) as LogText, { paint })}\n`)
+    },
+  }
 }
 
 function withoutThrowing(

@@ -97,6 +97,24 @@ interface DescribeOptions {
   readonly entry?: string | undefined
 }
 
+/**
+ * A report without source lines and stacks, for clients that may not read the sources.
+ *
+ * @param show removes secrets from a text
+ */
+export function summarizeError(error: unknown, show: (text: string) => string): string {
+  if (error instanceof DeclarationError) {
+    const texts = asProblems(error.problems).map(
+      ({ code, message, remedy }) => `error[${code}]: ${message} ${remedy}`,
+    )
+    return show(texts.join('\n\n'))
+  }
+  const { name, message } = reportError(error, show)
+  return `${name}: ${message}`.slice(0, maxSummaryLength)
+}
+
+const maxSummaryLength = 2000
+
 /** @returns a report of configuration problems with their source lines, or the message and the stack of another error */
 export function describeError(
   prefix: string,
@@ -120,7 +138,7 @@ function describeProblems(
   const sources = indexSources(cwd, entry)
   const texts = problems.map((problem) => describeProblem(problem, sources?.locate(problem), cwd))
   const code = problems[0]?.code ?? ''
-  return `${prefix}: ${countOf(problems.length, 'problem')}\n\n${texts.join('\n')}\nMore about a code: filigree explain ${code}`
+  return `${prefix}: ${countOf(problems.length, 'problem')}\n\n${texts.join('\n')}\nTo read more about it: filigree explain ${code}`
 }
 
 /** @returns undefined if the sources cannot be read, because a report without them is better than none */

@@ -2,7 +2,7 @@
 /** The entry point of the `filigree` command. */
 import { fchmodSync, fstatSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
-import { showsColours } from './output.js'
+import { showsColours } from '../core/paint.js'
 import { loadSources, unsettledAwait } from './load-application.js'
 import { runCommand } from './run-command.js'
 

@@ -1,7 +1,8 @@
 /** Finds the requested command, prints help texts, runs the command, and turns errors into a message and an exit code. */
 
 import { commandGroups, type Command, UsageError, type Terminal } from './command.js'
-import { toTable, type Paint, createPaint, paintReport } from './output.js'
+import { toTable, paintReport } from './output.js'
+import { type Paint, createPaint } from '../core/paint.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { describeError } from './describe-error.js'
 import { backupCommand } from './commands/backup.js'

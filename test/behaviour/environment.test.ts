@@ -8,6 +8,11 @@ const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
 describe('Environment and log', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is not a port\. +Set a number from 0 to 65535/],
+    [
+      'LOG_FORMAT',
+      { LOG_FORMAT: 'yaml' },
+      /LOG_FORMAT: "yaml" is not a format\. +Set json or text\./,
+    ],
     ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is not a level\. +Set warn\./],
   ])('Environment: an invalid %s is refused and named', async (_, env, message) => {
     await expect(bootstrap(ShopModule, { ...quiet, env })).rejects.toThrow(message)

@@ -28,6 +28,7 @@ function start(
       ...process.env,
       NODE_ENV: 'development',
       APP_API_KEY: '',
+      LOG_FORMAT: 'json',
       ...variables,
     },
   })

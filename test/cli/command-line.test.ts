@@ -151,7 +151,7 @@ describe('the report of configuration problems', () => {
         '   = Did you mean "int"? Types: ',
       ].join('\n'),
     )
-    expect(err).toContain('\nMore about a code: filigree explain UNKNOWN_PATH_TYPE\n')
+    expect(err).toContain('\nTo read more about it: filigree explain UNKNOWN_PATH_TYPE\n')
     expect(err).not.toContain('\u001b[')
   })
 

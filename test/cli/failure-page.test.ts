@@ -1,6 +1,10 @@
 /** The page of a 500 under `filigree dev`: the message and the source line for the developer, nothing for other clients. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, checkOf, Controller, Get, HttpError, Module, type Application } from 'filigree'
+import { summarizeError } from '../../src/cli/describe-error.js'
+import { UnavailableServer } from '../../src/cli/dev/failure-pages.js'
+import { DeclarationError } from '../../src/errors/declaration-error.js'
+import { Redactor } from '../../src/serving/redaction/redactor.js'
 import { silentLog } from '../silent-log.js'
 import { startMonitoring, stopMonitoring } from './development-monitor.js'
 
@@ -58,6 +62,66 @@ async function open(
 const cookie = (): string => `filigree-dev-${new URL(app.url).port}=${secret}`
 const hint = 'filigree dev'
 
+describe('the page of a start that failed under filigree dev', () => {
+  const reason = {
+    title: 'The application cannot start',
+    report: `error[X]: it is wrong\n 7 | const key = 'abc'`,
+    summary: 'error[X]: it is wrong',
+    error: null,
+  }
+  const server = new UnavailableServer(reason, secret)
+  let url = ''
+  beforeAll(async () => {
+    url = (await server.open({ port: 0, host: '127.0.0.1' }))?.url ?? ''
+  })
+  afterAll(() => {
+    server.close()
+  })
+  const read = async (headers: Record<string, string>): Promise<string> => {
+    const response = await fetch(`${url}/lamps`, { headers: { accept: 'text/html', ...headers } })
+    expect(response.status).toBe(503)
+    return response.text()
+  }
+
+  it('has the sources for the developer', async () => {
+    const text = await read({ cookie: `filigree-dev-${new URL(url).port}=${secret}` })
+    expect(text).toContain('const key = &#39;abc&#39;')
+    expect(text).not.toContain(hint)
+  })
+
+  it('has the reason for a browser without the cookie, without the sources', async () => {
+    const text = await read({})
+    expect(text).toContain('error[X]: it is wrong')
+    expect(text).toContain(`the address of the development page that \`${hint}\` printed`)
+    expect(text).not.toContain('const key')
+  })
+
+  it.each<Record<string, string>>([{ via: '1.1 proxy' }, { accept: 'application/json' }])(
+    'has no reason for %j',
+    async (headers) => {
+      const text = await read(headers)
+      expect(text).toContain('The terminal of `filigree dev` shows why')
+      expect(text).not.toContain('it is wrong')
+    },
+  )
+})
+
+describe('the summary of a failed start', () => {
+  const show = (text: string): string => new Redactor({ MAIL_PASSWORD: 'longsecret' }).text(text)
+
+  it('has the problems with their remedies', () => {
+    const problem = { code: 'INVALID_OPTION', message: 'mail: x.', remedy: 'Write it.' } as const
+    const error = new DeclarationError([problem])
+    expect(summarizeError(error, show)).toBe('error[INVALID_OPTION]: mail: x. Write it.')
+  })
+
+  it('hides secrets', () => {
+    const text = summarizeError(new TypeError('cannot open smtp://a:longsecret@b'), show)
+    expect(text).toMatch(/^TypeError: cannot open/)
+    expect(text).not.toContain('longsecret')
+  })
+})
+
 describe('the page of a 500 under filigree dev', () => {
   it.each([
     ['broken', 'Error: &lt;b&gt;the lamp is broken', 'throw new Error(&#39;&lt;b&gt;the lamp is'],
@@ -78,12 +142,22 @@ describe('the page of a 500 under filigree dev', () => {
     expect(text).not.toContain('4711x')
   })
 
-  it('without the secret says where the error is, and shows none of it', async () => {
+  it('without the secret has the message, and says where the source is', async () => {
     const { status, text } = await open('/lamps/broken')
     expect(status).toBe(500)
     expect(text).toContain(hint)
-    expect(text).toContain('The terminal shows the error')
-    expect(text).not.toMatch(/lamp is|failure-page|Lamps/)
+    expect(text).toContain(
+      'Error: &lt;b&gt;the lamp is broken&lt;/b&gt; — For the source and more, open',
+    )
+    expect(text).not.toMatch(/failure-page|Lamps|throw new/)
+    const { text: withPin } = await open('/lamps/pin/4711x')
+    expect(withPin).toContain('the lamp refused (hidden)')
+    expect(withPin).not.toContain('4711x')
+  })
+
+  it('without the secret has no message for JSON', async () => {
+    const { text } = await open('/lamps/broken', { accept: 'application/json' })
+    expect(text).toBe('{"error":"Internal server error"}')
   })
 
   it('says nothing about it to clients behind a proxy, and in production', async () => {

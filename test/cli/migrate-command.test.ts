@@ -180,7 +180,7 @@ describe('filigree migrate', () => {
     const { code, err } = await run('up', '--module', shop, '--folder', 'faulty')
     expect(code).toBe(1)
     expect(err).toBe(
-      'filigree migrate: 1 problem\n\nerror[MIGRATION_FAILED]: Migration 1_x: near "nonsense": syntax error.\n  = Correct it.\n\nMore about a code: filigree explain MIGRATION_FAILED\n',
+      'filigree migrate: 1 problem\n\nerror[MIGRATION_FAILED]: Migration 1_x: near "nonsense": syntax error.\n  = Correct it.\n\nTo read more about it: filigree explain MIGRATION_FAILED\n',
     )
   })
 

@@ -19,6 +19,7 @@ describe('the access log', () => {
         ...process.env,
         NODE_ENV: 'development',
         LOG_LEVEL: 'info',
+        LOG_FORMAT: 'json',
       },
     })
     const output = text(child.stdout as NonNullable<typeof child.stdout>)

@@ -42,7 +42,7 @@ afterAll(async () => {
 async function startShop(database: string): Promise<Shop> {
   const child = spawn(process.execPath, [program, database], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'development' },
+    env: { ...process.env, NODE_ENV: 'development', LOG_FORMAT: 'json' },
   })
   const shop = {
     child,

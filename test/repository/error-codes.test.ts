@@ -6,7 +6,7 @@ import { readSources, root } from './source-files.js'
 
 /** Upper-case names in the source that are not error codes. */
 const foreign =
-  /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|FILIGREE_EDITOR$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
+  /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|LOG_FORMAT|PUBLIC_URL$|FILIGREE_EDITOR$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
 
 /** Codes of a status, which need no explanation. */
 const ofStatus = [

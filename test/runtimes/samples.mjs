@@ -60,7 +60,12 @@ async function getJson(url) {
 async function using([runtime, ...before], app, sample, folder, work) {
   const child = spawn(runtime, [...before, join(app, `dist/samples/${sample}/main.js`)], {
     cwd: folder,
-    env: { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${join(folder, `${sample}.db`)}` },
+    env: {
+      ...process.env,
+      PORT: '0',
+      LOG_FORMAT: 'json',
+      DATABASE_URL: `sqlite:${join(folder, `${sample}.db`)}`,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise((resolve) =>

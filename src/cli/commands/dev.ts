@@ -11,8 +11,10 @@ import {
   type Terminal,
   UsageError,
 } from '../command.js'
-import { type Colour, countOf, createPaint, type Paint, paintReport, toTable } from '../output.js'
-import type { DevEvent, LogText, TypeCheckError } from '../dev/child-process.js'
+import { countOf, paintReport, toTable } from '../output.js'
+import { createPaint, type Paint } from '../../core/paint.js'
+import { toLogText, type LogText } from '../../core/log-text.js'
+import type { DevEvent, TypeCheckError } from '../dev/child-process.js'
 import { Redactor } from '../../serving/redaction/redactor.js'
 import { StatusFile } from '../dev/status-file.js'
 import { createSecret } from '../dev/page-access.js'
@@ -61,6 +63,11 @@ function toText(event: DevEvent, paint: Paint): string {
   switch (event.event) {
     case 'starting':
       return ''
+    case 'waiting':
+      return paint(
+        'yellow',
+        `${event.file} is still being started after ${event.seconds} s. A start waits for the top-level await of its files, for the database and for onStart of providers.`,
+      )
     case 'ready':
       return toAddresses(event, paint)
     case 'failed':
@@ -81,7 +88,10 @@ function toText(event: DevEvent, paint: Paint): string {
     case 'output':
       return event.text
     case 'log':
-      return toLogLine(event.line, paint)
+      // The event `ready` has the address.
+      return /^listening at /.test(event.line.msg ?? '')
+        ? ''
+        : toLogText(event.line, { paint, shorten: shortenStack })
     case 'request':
     case 'job':
       return ''
@@ -114,38 +124,9 @@ function toTypes(errors: readonly TypeCheckError[], paint: Paint): string {
   )
 }
 
-const levels: Readonly<Record<number, readonly [string, Colour]>> = {
-  10: ['trace', 'dim'],
-  20: ['debug', 'dim'],
-  30: ['info', 'green'],
-  40: ['warn', 'yellow'],
-  50: ['error', 'red'],
-  60: ['fatal', 'red'],
-}
-
-function toLogLine(line: LogText, paint: Paint): string {
-  const { level, time, msg = '', err, ...rest } = line
-  // The event `ready` has the address.
-  if (/^listening at /.test(msg)) return ''
-  const [name, colour] = levels[level] ?? ['log', 'dim']
-  const clock = time === undefined ? '' : `${new Date(time).toTimeString().slice(0, 8)} `
-  const fields = Object.entries(rest)
-    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
-    .map(([key, value]) => `${key}=${String(value)}`)
-    .join(' ')
-  const cause = err?.stack ?? err?.message
-  const head =
-    `${paint('dim', clock)}${paint(colour, name)} ${msg} ${paint('dim', fields)}`.trimEnd()
-  return cause === undefined ? head : `${head}\n${indent(shortenStack(cause))}`
-}
-
 /** The first lines of a stack, without Node.js and packages. */
 function shortenStack(stack: string): string {
   return withoutPackageFrames(stack).split('\n').slice(0, 6).join('\n')
-}
-
-function indent(text: string): string {
-  return text.replace(/^/gm, '  ')
 }
 
 function shorten(report: string): string {

@@ -32,7 +32,7 @@ import { examineTrackedFiles } from './tracked-keys.js'
 import { describePublicAccess } from '../../bootstrap/public-access.js'
 import { findScans } from '../../records/scan-log.js'
 import { defineCommand, flag, moduleOption, type Terminal } from '../command.js'
-import { createPaint } from '../output.js'
+import { createPaint } from '../../core/paint.js'
 import { loadApplication, type LoadedApplication, openForReading } from '../load-application.js'
 
 export const doctorCommand = defineCommand({

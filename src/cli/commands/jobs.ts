@@ -21,7 +21,8 @@ import {
   type Terminal,
   UsageError,
 } from '../command.js'
-import { createPaint, toHeading, toJson, toTable } from '../output.js'
+import { toHeading, toJson, toTable } from '../output.js'
+import { createPaint } from '../../core/paint.js'
 import {
   findJobRecord,
   openDatabase,

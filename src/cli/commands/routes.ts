@@ -1,7 +1,8 @@
 /** `filigree routes`: lists the routes of an application, and who can call them. */
 import { describeOpenRecords, openRecords } from '../../bootstrap/public-access.js'
 import { defineCommand, flag, moduleFileOf, moduleOption, type Terminal } from '../command.js'
-import { createPaint, toHeading, toJson, toTable } from '../output.js'
+import { toHeading, toJson, toTable } from '../output.js'
+import { createPaint } from '../../core/paint.js'
 import { listRoutes, type ListedRoute } from '../describe-application.js'
 import { loadPlan } from '../load-application.js'
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import type { ListedPage } from '../describe-application.js'
+import type { LogText } from '../../core/log-text.js'
 import type { ErrorReport } from '../describe-error.js'
 
 interface SpawnOptions {
@@ -85,6 +86,8 @@ export function toListeningSocket(handle: unknown): ListeningSocket {
 export interface StopReason {
   readonly title: string
   readonly report: string
+  /** The report without sources and stacks, for browsers of this machine that have not opened the development page. */
+  readonly summary: string
   /** The error with its source, unless the report has the source lines. */
   readonly error: ErrorReport | null
 }
@@ -129,6 +132,8 @@ export type DevEvent =
       /** Milliseconds since the change, or since the start. */
       readonly took: number
     }
+  /** The start takes longer than usual. */
+  | { readonly event: 'waiting'; readonly file: string; readonly seconds: number }
   | { readonly event: 'failed'; readonly report: string; readonly port?: number | undefined }
   /** The address of the page that shows why the first start failed, with its secret. */
   | { readonly event: 'page'; readonly page: string }
@@ -149,15 +154,6 @@ export interface TypeCheckError {
   readonly message: string
 }
 
-/** A log line as pino writes it. */
-export interface LogText {
-  readonly level: number
-  readonly time?: number
-  readonly msg?: string
-  readonly err?: { readonly message?: string; readonly stack?: string }
-  readonly [field: string]: unknown
-}
-
 /** From the application's process to the supervisor. */
 export type ChildMessage =
   | {
@@ -176,6 +172,8 @@ export type ChildMessage =
   | {
       readonly is: 'failed'
       readonly report: string
+      /** Without sources and stacks. */
+      readonly summary: string
       readonly error: ErrorReport | null
       readonly port: number | undefined
     }

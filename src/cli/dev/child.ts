@@ -9,7 +9,7 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
 import { listPages } from '../describe-application.js'
-import { describeError, reportError } from '../describe-error.js'
+import { describeError, reportError, summarizeError } from '../describe-error.js'
 import { startExportedModule } from '../load-application.js'
 import { isSource } from '../project-files.js'
 import { ChildPort } from './shared-port.js'
@@ -47,7 +47,8 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
     const show = (text: string): string => redactor.text(text)
     // The report of configuration problems has their source lines.
     const withSource = error instanceof DeclarationError ? null : reportError(error, show)
-    send({ is: 'failed', report, error: withSource, port: takenPort(error) })
+    const summary = summarizeError(error, show)
+    send({ is: 'failed', report, summary, error: withSource, port: takenPort(error) })
   }
   process.on('uncaughtExceptionMonitor', fail)
   const monitor = new DevelopmentMonitor({

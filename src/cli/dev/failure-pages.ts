@@ -11,7 +11,13 @@ import { createPage, type PageContent } from '../../http/error-page.js'
 import { closeSecondLoopback } from '../../http/second-loopback.js'
 import { listen } from '../../http/server.js'
 import type { ListenAddress, ListeningSocket, StopReason } from './child-process.js'
-import { checkPageAccess, pageRoot, secretCookie, secretInAddress } from './page-access.js'
+import {
+  checkPageAccess,
+  lacksOnlySecret,
+  pageRoot,
+  secretCookie,
+  secretInAddress,
+} from './page-access.js'
 import type { ErrorReport } from '../describe-error.js'
 import type { RecordedRequest } from './recorder.js'
 
@@ -78,11 +84,13 @@ setInterval(async () => {
 const withoutReason: StopReason = {
   title: 'The application is not running',
   report: 'The application is not running. The terminal of `filigree dev` shows why.',
+  summary: '',
   error: null,
 }
 const restarted: StopReason = {
   title: 'The application was started again',
   report: 'The application was started again. Send the request again.',
+  summary: 'The application was started again. Send the request again.',
   error: null,
 }
 
@@ -149,24 +157,35 @@ export class UnavailableServer {
       // The secret is moved to a cookie. Then the address shows the report, and later the application.
       const cookie = secretCookie(incoming.headers.host ?? '', this.#secret)
       send(outgoing, 303, 'text/plain', '', { Location: '/', 'Set-Cookie': cookie })
-    } else this.#explain(incoming, outgoing, hasAccess ? this.#reason : withoutReason)
+    } else this.#explain(incoming, outgoing, hasAccess)
   }
 
-  #explain(incoming: IncomingMessage, outgoing: ServerResponse, reason: StopReason): void {
+  #explain(incoming: IncomingMessage, outgoing: ServerResponse, hasAccess: boolean): void {
     const isPage = /\btext\/html\b/i.test(incoming.headers.accept ?? '')
-    const isExplained = reason === this.#reason
-    // Refresh makes clients without the script show the application as soon as it runs.
+    const isSummary = !hasAccess && isPage && lacksOnlySecret(incoming, this.#secret)
+    const reason = hasAccess ? this.#reason : isSummary ? toSummary(this.#reason) : withoutReason
+    // Refresh makes clients without the script show the application as soon as it runs. People need time to read a summary.
     const headers: Record<string, string> = { 'Retry-After': '1' }
-    if (!isPage || !isExplained) headers.Refresh = '1'
+    if (!isPage || !hasAccess) headers.Refresh = isSummary ? '5' : '1'
     if (!isPage) {
       send(outgoing, 503, 'text/plain; charset=utf-8', `${reason.report}\n`, headers)
       return
     }
     const script = `${pageRoot}/start.js?start=${this.#start}`
-    const { html, headers: pageHeaders } = toPage(reason, isExplained ? script : undefined)
+    const { html, headers: pageHeaders } = toPage(reason, hasAccess ? script : undefined)
     send(outgoing, 503, 'text/html; charset=utf-8', html, { ...headers, ...pageHeaders })
   }
 }
+
+/** What a browser of this machine may read that has not opened the development page: no sources, no stacks. */
+function toSummary(reason: StopReason): StopReason {
+  const { title, summary } = reason
+  return { ...reason, title, report: `${summary}\n\n${withoutSecretHint}`, error: null }
+}
+
+/** Where to read more, for a browser without the cookie. */
+export const withoutSecretHint =
+  'For the source and more, open the address of the development page that `filigree dev` printed in its terminal: /__filigree?secret=…. It sets a cookie, and then this address shows them.'
 
 function toPage({ title, report, error }: StopReason, script: string | undefined): PageContent {
   const source = error === null ? '' : toSourceHtml(error)

@@ -22,7 +22,7 @@ import type { Claims } from '../../http/request.js'
 import { inspectRequest, type InspectedRequest } from './inspect-request.js'
 import { JobsAndMail, listPendingWork } from './pending-work.js'
 import type { RecordedRequest, RecordedStep, Recorder } from './recorder.js'
-import { createFailurePage } from './failure-pages.js'
+import { createFailurePage, withoutSecretHint } from './failure-pages.js'
 import {
   pageRoot as root,
   checkPageAccess,
@@ -80,13 +80,15 @@ export function createPage(
     if (recorded === undefined) return undefined
     return { html: createFailurePage(readPageFile('index.html'), recorded), headers: pageHeaders }
   }
-  const errorHint: AttachedHost['errorHint'] = ({ response: { failure }, incoming }) =>
-    failure !== undefined && lacksOnlySecret(incoming, secret) ? withoutSecretHint : undefined
+  const errorHint: AttachedHost['errorHint'] = (request) => {
+    const { failure } = request.response
+    if (failure === undefined || !lacksOnlySecret(request.incoming, secret)) return undefined
+    const fault = recorder.recordError(request, failure)?.fault
+    const error = fault == null ? '' : `${fault.name}: ${fault.message} — `
+    return error + withoutSecretHint
+  }
   return { take, errorPage, errorHint }
 }
-
-const withoutSecretHint =
-  'The terminal shows the error. To see it here with its source, open the address of the development page that `filigree dev` printed.'
 
 type Handlers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
 

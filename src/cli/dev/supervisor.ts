@@ -17,12 +17,12 @@ import {
   type ListenAddress,
   toListeningSocket,
   type ListeningSocket,
-  type LogText,
   type StopReason,
   childEnvironment,
   programFile,
   spawnNode,
 } from './child-process.js'
+import type { LogText } from '../../core/log-text.js'
 import { pageAddress } from './page-access.js'
 import type { Redactor } from '../../serving/redaction/redactor.js'
 import { FileWatcher } from './file-watcher.js'
@@ -116,7 +116,8 @@ export class Supervisor {
     this.#port.begin(next, { file, named, reportsEvents, secret })
     this.#waitTimer = setTimeout(() => {
       const report = `${named} is still being started.`
-      this.#explain({ title: 'The application is starting', report, error: null })
+      show({ event: 'waiting', file: named, seconds: explainDelay / 1000 })
+      this.#explain({ title: 'The application is starting', report, summary: report, error: null })
     }, explainDelay)
   }
 
@@ -135,7 +136,8 @@ export class Supervisor {
     this.#standby ??= this.#spawn()
     const { redactor, secret } = this.#options
     const report = redactor.text(reason.report)
-    this.#port.explain(this.#standby, { reason: { ...reason, report }, secret, address })
+    const summary = redactor.text(reason.summary)
+    this.#port.explain(this.#standby, { reason: { ...reason, report, summary }, secret, address })
   }
 
   /** The address that the program will probably open. Undefined once it has started, because it has another one, or none. */
@@ -169,8 +171,8 @@ export class Supervisor {
       if (message.is === 'request') show({ event: 'request', request: message.request })
       else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {
-        const { report, error, port } = message
-        failure = { title: 'The application cannot start', report, error }
+        const { report, summary, error, port } = message
+        failure = { title: 'The application cannot start', report, summary, error }
         isPortTaken = port !== undefined
         if (port !== undefined && this.#port.releaseIfTaken(port)) {
           void this.#begin(startedAt)
@@ -202,7 +204,7 @@ export class Supervisor {
       // A program that ends by itself, or whose port is in use, does not need a page.
       const opensPort = code !== 0 && !isPortTaken
       this.#explain(
-        failure ?? { title: 'The application has ended', report, error: null },
+        failure ?? { title: 'The application has ended', report, summary: report, error: null },
         opensPort ? this.#expectedAddress() : undefined,
       )
       if (failure === undefined) show({ event: 'ended', code })
