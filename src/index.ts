@@ -202,7 +202,12 @@ export type {
   NewValues,
 } from './records/statements/read-tree.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
-export type { QueryBuilder } from './records/statements/builder.js'
+export type { QueryBuilder, SqlResult, SqlTag } from './records/statements/builder.js'
+export type {
+  BatchContext,
+  MigrationBatches,
+  MigrationContext,
+} from './records/migrations/migration-module.js'
 
 export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'
 export type { ErrorEntry } from './graphql/errors.js'

@@ -76,6 +76,12 @@ export function findLoader(file: string): string | undefined {
   }
 }
 
+/** @returns true if this process can import a TypeScript source: with tsx, or because Node.js removes types by itself */
+export function canImport(source: string): boolean {
+  const { typescript } = process.features as { readonly typescript?: unknown }
+  return canLoadSources || findLoader(source) !== undefined || Boolean(typescript)
+}
+
 /** Loads an application and plans it without a log. It is not started. */
 export async function loadPlan(
   path: string | undefined,

@@ -275,6 +275,14 @@ export class Database implements Source {
     this.sizes.refresh()
   }
 
+  /**
+   * Runs a migration in code: under the lock of schema changes, in one transaction. Everything that the work does with this
+   * database belongs to it. It runs again if it waited too long for a table.
+   */
+  migrate<R>(work: (runner: Runner) => Promise<R>): Promise<R> {
+    return this.#transactions.changeSchema(work)
+  }
+
   /** Creates a package's own table if it is missing, also in production. The script is for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
     return createOwnTable(this, name, sql).then(() => undefined, throwUnavailable)

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -8,6 +8,7 @@ import { Lamp } from './migrate/lamp.js'
 import { runIn, type Outcome } from './run-in.js'
 
 const shop = join(root, 'test/cli/migrate/shop.ts')
+const environmentShop = join(root, 'test/cli/migrate/shop-from-environment.ts')
 let folder: string
 
 beforeAll(async () => {
@@ -93,6 +94,42 @@ describe('filigree migrate', () => {
       `ran: 20991231235959_lamps\nran: ${name}\n`,
     )
     expect((await inOwn('up', '--empty')).err).toContain('--empty is only for make.')
+  })
+
+  it('creates, runs, compiles and undoes a migration in code', async () => {
+    const cwd = join(folder, 'code')
+    await mkdir(cwd)
+    await symlink(join(root, 'node_modules'), join(cwd, 'node_modules'))
+    await writeFile(join(cwd, 'tsconfig.json'), '{}')
+    await writeFile(join(cwd, 'package.json'), '{ "type": "module" }')
+    process.env.DATABASE_URL = `sqlite:${join(cwd, 'shop.db')}`
+    const inFolder = (...args: string[]): Promise<Outcome> =>
+      runIn(cwd, ['migrate', ...args, '--module', environmentShop])
+    await inFolder('make', 'lamps')
+    const { code, out } = await inFolder('make', 'fill lamps', '--code')
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^migrations\/\d{14}_fill-lamps\.ts\n$/),
+    })
+    const name = out.slice('migrations/'.length, -'.ts\n'.length)
+    const file = join(cwd, out.trim())
+    expect(await readFile(file, 'utf8')).toMatch(
+      /^import type \{ MigrationContext \} from 'filigree'\n[^]*export const down = async/,
+    )
+    expect((await inFolder('status')).out).toContain(`pending ${name}`)
+    expect(await inFolder('check')).toMatchObject({ code: 0, err: '' })
+    expect(withoutTimes((await inFolder('up')).out)).toContain(`ran: ${name}\n`)
+    // A server without the sources runs the compiled file, and accepts the database.
+    const built = `dist/migrations/${name}.mjs`
+    expect((await inFolder('build')).out).toBe(`${built}\n`)
+    await rename(join(cwd, 'migrations'), join(cwd, 'sources'))
+    expect((await readdir(join(cwd, 'dist/migrations'))).length).toBe(4)
+    expect(await inFolder('status')).toMatchObject({ code: 0 })
+    expect(await inFolder('up')).toMatchObject({ code: 0, out: 'Nothing to do.\n' })
+    expect((await inFolder('down')).out).toBe(`undone: ${name}\n`)
+    expect((await inFolder('up', '--code')).err).toContain('--code is only for make.')
+    expect((await inFolder('make', 'x', '--code', '--empty')).err).toContain('Choose one.')
+    delete process.env.DATABASE_URL
   })
 
   it('treats tables that the application has created as applied', async () => {
@@ -185,7 +222,7 @@ describe('filigree migrate', () => {
   })
 
   it.each([
-    [[], 'the action is missing. Actions: make, up, down, status, check.'],
+    [[], 'the action is missing. Actions: make, up, down, status, check, build.'],
     [['make'], 'the name is missing'],
     [['up', 'twice'], 'unexpected argument "twice"'],
     [['down', '--steps', 'x'], '--steps x is not a number from 1.'],

@@ -63,7 +63,10 @@ describe('filigree new', () => {
       type: 'module',
       scripts: {
         ...{ dev: 'filigree dev', test: expect.anything(), types: 'tsc' },
-        ...{ build: 'tsc -p tsconfig.build.json', start: 'node dist/main.js' },
+        ...{
+          build: 'tsc -p tsconfig.build.json && filigree migrate build',
+          start: 'node dist/main.js',
+        },
       },
       filigree: { module: 'src/main.ts', engines: [records] },
       devDependencies: { typescript: expect.stringMatching(/^~5\.9\.\d+$/) },

@@ -23,6 +23,7 @@ import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
 import { findScans } from '../../records/scan-log.js'
 import { reachable } from '../../routing/route.js'
+import { findMigrationsFolder, loadMigrationsWith } from '../code-migrations.js'
 import {
   engineInUse,
   openForReading,
@@ -280,9 +281,10 @@ function examineKeys({ authOptions }: ApplicationPlan): Finding {
 export async function examineMigrations(
   plan: ApplicationPlan,
   options: BootstrapOptions,
-  { cwd }: Pick<Terminal, 'cwd'>,
+  terminal: Terminal,
 ): Promise<Finding[]> {
-  const folder = join(cwd, 'migrations')
+  const { cwd } = terminal
+  const folder = findMigrationsFolder(cwd)
   const about = 'migrations'
   if (plan.records.length === 0) return []
   if (!existsSync(folder)) {
@@ -295,6 +297,7 @@ export async function examineMigrations(
     const differences = await checkMigrations(readTables(plan.records, new Problems()), {
       folder,
       engines,
+      load: loadMigrationsWith(terminal),
     })
     const engine = engineInUse(plan, options.database)
     const uncovered =

@@ -1,5 +1,6 @@
 /** `filigree migrate`: writes, runs, undoes, lists and checks the migrations of an application's records. */
-import { relative, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class.js'
@@ -12,10 +13,21 @@ import {
   migrationStatus,
 } from '../../records/migrations/migrations.js'
 import { needsMigration } from '../../records/migrations/migration-text.js'
-import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'
+import {
+  makeCodeMigration,
+  makeEmptyMigration,
+  makeMigration,
+} from '../../records/migrations/make-migration.js'
+import type { LoadFile } from '../../records/migrations/migration-module.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
 import { loadApplication, planForDatabase, engineInUse, openDatabase } from '../load-application.js'
+import {
+  buildMigrations,
+  builtFolderOf,
+  findMigrationsFolder,
+  loadMigrationsWith,
+} from '../code-migrations.js'
 import {
   defineCommand,
   flag,
@@ -35,11 +47,12 @@ const actions = {
   status: 'lists all migrations. The exit code is 1 if one has not run',
   check:
     'compares the files with the records, without a database unless --database is set. The exit code is 1 if they differ',
+  build: 'compiles migrations in code into dist/migrations, for servers without TypeScript',
 } as const
 
 export const migrateCommand = defineCommand({
   group: 'Data',
-  usage: 'filigree migrate make <name> | up | down | status | check',
+  usage: 'filigree migrate make <name> | up | down | status | check | build',
   summary: "writes and runs the migrations of the application's records",
   description: `Changes the schema of the application's database: its option "database", otherwise DATABASE_URL. Behind a pooler set
 DATABASE_DIRECT_URL. The application is not started. "filigree": { "engines": […] } in package.json names the engines that files
@@ -47,27 +60,33 @@ are written and checked for.`,
   actions,
   options: {
     empty: flag('make: writes an empty migration for your own statements'),
+    code: flag('make: writes a TypeScript file for changes of rows, which runs on every engine'),
     database: flag('check: compares the tables of the database with the records too'),
     steps: option('<number>', 'down: the number of migrations. Default: 1'),
     folder: option('<folder>', 'the folder of the migrations. Default: migrations'),
+    out: option('<folder>', 'build: the folder of the compiled files. Default: dist/migrations'),
     module: moduleOption,
     json: flag('prints one JSON value'),
   },
   examples: [
     'filigree migrate make add-price',
+    'filigree migrate make fill-price --code',
     'filigree migrate up',
     'filigree migrate down --steps 2',
   ],
   maxPositionals: 2,
   run: async ({ values, positionals: [action, name = ''] }, terminal) => {
-    const { module, empty, json } = values
-    checkAction(action, name, empty, values.database)
-    const folder = resolve(terminal.cwd, values.folder ?? 'migrations')
+    const { module, empty, code, json } = values
+    checkAction(action, name, values)
+    const folder = findMigrationsFolder(terminal.cwd, values.folder)
     const steps = readInteger('--steps', values.steps ?? '1')
     const readsFiles = action !== 'up' && action !== 'down'
     const engines = readsFiles ? await readEngines(terminal.cwd) : undefined
-    const options: MigrateOptions = { name, folder, engines, steps, json }
+    const load = loadMigrationsWith(terminal)
+    const options: MigrateOptions = { name, folder, engines, steps, json, load }
     if (empty) return makeEmpty(options, terminal)
+    if (code) return makeCode(options, terminal)
+    if (action === 'build') return build(options, values.out, terminal)
     const application = await loadApplication(module, terminal)
     const plan = await planForDatabase(application)
     const engine = engineInUse(plan, application.options.database)
@@ -100,14 +119,15 @@ interface MigrateOptions {
   readonly engines: readonly string[] | undefined
   readonly steps: number
   readonly json: boolean
+  /** Imports a migration in code. */
+  readonly load: LoadFile
 }
 
 /** @throws {UsageError} */
 function checkAction(
   action: string | undefined,
   name: string,
-  isEmpty: boolean,
-  readsDatabase: boolean,
+  options: Readonly<Record<'empty' | 'code' | 'database', boolean>> & { out: string | undefined },
 ): asserts action is keyof typeof actions {
   if (action === undefined || !Object.hasOwn(actions, action)) {
     const names = Object.keys(actions)
@@ -118,8 +138,40 @@ function checkAction(
     throw new UsageError('the name is missing. Write make add-price.')
   if (action !== 'make' && name !== '')
     throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
-  if (isEmpty && action !== 'make') throw new UsageError('--empty is only for make.')
-  if (readsDatabase && action !== 'check') throw new UsageError('--database is only for check.')
+  if (options.empty && options.code)
+    throw new UsageError('--empty writes SQL and --code writes TypeScript. Choose one.')
+  for (const [option, allowed] of Object.entries(onlyFor))
+    if (options[option as keyof typeof onlyFor] && action !== allowed)
+      throw new UsageError(`--${option} is only for ${allowed}.`)
+}
+
+/** Options and their action. */
+const onlyFor = { empty: 'make', code: 'make', database: 'check', out: 'build' } as const
+
+/** Runs without an application. */
+async function makeCode(
+  { name, folder, json }: MigrateOptions,
+  { cwd, out }: Terminal,
+): Promise<boolean> {
+  const ending = existsSync(join(cwd, 'tsconfig.json')) ? 'ts' : 'mjs'
+  const files = [relative(cwd, await makeCodeMigration(name, { folder, ending }))]
+  await out(json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`)
+  return true
+}
+
+/** Runs without an application. */
+async function build(
+  { folder, json }: MigrateOptions,
+  out: string | undefined,
+  terminal: Terminal,
+): Promise<boolean> {
+  const { cwd } = terminal
+  const target = out === undefined ? builtFolderOf(folder) : resolve(cwd, out)
+  const paths = await buildMigrations(folder, target)
+  const files = paths.map((file) => relative(cwd, file))
+  const text = files.length === 0 ? 'There are no migrations in code.' : files.join('\n')
+  await terminal.out(json ? toJson({ files }) : `${text}\n`)
+  return true
 }
 
 /** Runs without an application. */
@@ -149,13 +201,19 @@ async function readTableDifferences(database: Database): Promise<string[]> {
 async function check(
   records: readonly Class[],
   engine: string | undefined,
-  { folder, engines, json, messages }: MigrateOptions & { readonly messages: readonly string[] },
+  {
+    folder,
+    engines,
+    json,
+    load,
+    messages,
+  }: MigrateOptions & { readonly messages: readonly string[] },
   terminal: Terminal,
 ): Promise<boolean> {
   const problems = new Problems()
   const tables = readTables(records, problems)
   problems.throwIfAny()
-  const found = [...(await checkMigrations(tables, { folder, engines })), ...messages]
+  const found = [...(await checkMigrations(tables, { folder, engines, load })), ...messages]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
   // If package.json names the engines, development can use another one.
   if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
@@ -202,11 +260,14 @@ async function make(
 /** Prints each migration with its time as soon as it has run. */
 async function up(
   database: Database,
-  { folder, json }: MigrateOptions,
-  { out, progress }: Terminal,
+  { folder, json, load }: MigrateOptions,
+  terminal: Terminal,
 ): Promise<boolean> {
+  const { out, progress } = terminal
   const ran = await migrateUp(database, {
     folder,
+    load,
+    onProgress: printProgress(terminal),
     onStart: (name) => progress?.(`running: ${name} …`),
     onDone: (name, milliseconds) => {
       if (!json) void out(`ran: ${name} (${describeTime(milliseconds)})\n`)
@@ -217,12 +278,34 @@ async function up(
   return true
 }
 
+/** Milliseconds between two lines: in a terminal, and in a file or a log. */
+const [terminalInterval, logInterval] = [1_000, 10_000]
+
+/** Prints how far a migration in code is: `fill: 12,000 of 100,000`. */
+function printProgress({
+  progress,
+  err,
+}: Terminal): (name: string, done: number, total: number | undefined) => void {
+  const interval = progress === undefined ? logInterval : terminalInterval
+  let printedAt = performance.now()
+  return (name, done, total) => {
+    if (performance.now() - printedAt < interval) return
+    printedAt = performance.now()
+    const of = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
+    const text = `${name}: ${done.toLocaleString('en')}${of}`
+    if (progress === undefined) void err(`${text}\n`)
+    else progress(text)
+  }
+}
+
 async function down(
   database: Database,
-  { folder, steps, json }: MigrateOptions,
-  { out, err }: Terminal,
+  { folder, steps, json, load }: MigrateOptions,
+  terminal: Terminal,
 ): Promise<boolean> {
-  const undone = await migrateDown(database, { folder, steps })
+  const { out, err } = terminal
+  const onProgress = printProgress(terminal)
+  const undone = await migrateDown(database, { folder, steps, load, onProgress })
   const notUndone = await findNotUndone(database, undone, { folder })
   if (json) {
     await out(toJson({ takenBack: undone, notTakenBack: notUndone }))

@@ -328,7 +328,7 @@ function toPackageFile(
       dev: 'filigree dev',
       ...scripts,
       types: 'tsc',
-      build: 'tsc -p tsconfig.build.json',
+      build: 'tsc -p tsconfig.build.json && filigree migrate build',
       start: 'node dist/main.js',
     },
     ...packageFields,

@@ -156,6 +156,11 @@ export interface SchemaChangeOptions {
    * Default true.
    */
   atomic?: boolean
+  /**
+   * Enforce references with each statement, with cascades, as outside of schema changes. False checks them at the end, if
+   * the database can only rebuild tables without them. Default false.
+   */
+  enforcesReferences?: boolean
 }
 
 /** What an engine is at the moment. */

@@ -14,6 +14,7 @@ import type {
   RequestStatements,
   Row,
   Runner,
+  SchemaChangeOptions,
   Statement,
   TransactionRunner,
   Values,
@@ -98,7 +99,7 @@ class SqliteEngine implements Engine {
       isFileLost: () => fileWatch?.isLost() === true,
     }
     this.schema = {
-      change: (work) => this.#changeSchema(work),
+      change: (work, options) => this.#changeSchema(work, options),
       catalogue: (runner) => readSqliteCatalogue(runner),
       sizes: (tables) => readSqliteSizes(this, tables),
     }
@@ -187,8 +188,11 @@ class SqliteEngine implements Engine {
     throw requestTimeoutError()
   }
 
-  async #changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
-    const transaction = await this.#begin(true)
+  async #changeSchema<T>(
+    work: (runner: Runner) => Promise<T>,
+    { enforcesReferences = false }: SchemaChangeOptions = {},
+  ): Promise<T> {
+    const transaction = await this.#begin(!enforcesReferences)
     try {
       const runner = new DroppedParts(transaction)
       const result = await work(runner)

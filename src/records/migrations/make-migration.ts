@@ -18,6 +18,7 @@ import {
   newestTimestamp,
   readMigrations,
   writeMigrationFile,
+  writeNewFile,
 } from './migration-files.js'
 import { needsMigration, writeMigration } from './migration-text.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
@@ -135,6 +136,48 @@ export async function makeEmptyMigration(
 }
 
 /**
+ * Writes a migration in code, for changes of rows on every engine.
+ *
+ * @param ending of the file: `ts`, or `mjs` for a project without TypeScript
+ * @returns the path of the file
+ */
+export async function makeCodeMigration(
+  name: string,
+  { folder = defaultFolder, now = Date.now, ending }: MigrationOptions & { ending: 'ts' | 'mjs' },
+): Promise<string> {
+  const file = `${await nextName(folder, name, now())}.${ending}`
+  return writeNewFile(folder, file, codeTemplates[ending])
+}
+
+const codeTemplates = {
+  ts: `import type { MigrationContext } from 'filigree'
+
+export const up = async ({ sql }: MigrationContext): Promise<void> => {
+  // await sql\`update ticket set title = trim(title)\`
+}
+
+// Remove this function if the change cannot be undone.
+export const down = async ({ sql }: MigrationContext): Promise<void> => {
+  //
+}
+`,
+  mjs: `/** @param {import('filigree').MigrationContext} context */
+export const up = async ({ sql }) => {
+  // await sql\`update ticket set title = trim(title)\`
+}
+
+/**
+ * Remove this function if the change cannot be undone.
+ *
+ * @param {import('filigree').MigrationContext} context
+ */
+export const down = async ({ sql }) => {
+  //
+}
+`,
+}
+
+/**
  * The first migration of an engine makes everything from an empty database. Older migrations of other engines get a
  * file without statements, because `up` requires one for each.
  *
@@ -172,8 +215,8 @@ async function nextName(folder: string, name: string, now: number): Promise<stri
 async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep> {
   const { database, folder, now, actual } = making
   const schemas = toSchema(database.tables, dialect, now)
-  const { files } = await readMigrations(folder, dialect.name)
-  const isFirst = files.length === 0
+  const { sqlFiles } = await readMigrations(folder, dialect.name)
+  const isFirst = sqlFiles.length === 0
   const isConnected = dialect.name === database.engineName
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= schemas.length
   if (isConnected && isFirst && needsMigration(actual) && !isEmpty) {
@@ -252,9 +295,14 @@ function repairManualChanges(
   )
 }
 
-/** @returns the names of the migrations that were not marked as applied before */
+/**
+ * Marks the SQL files as applied. Migrations in code stay pending, because the tables do not show whether their rows were
+ * changed.
+ *
+ * @returns the names of the migrations that were not marked as applied before
+ */
 async function markAsApplied({ database, folder, now }: Making): Promise<string[]> {
-  const { files } = await readMigrations(folder, database.engineName)
+  const { sqlFiles: files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
   return database.context.engine.schema.change(async (transaction) => {
     const applied = await readApplied(transaction)

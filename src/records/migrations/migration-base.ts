@@ -8,7 +8,7 @@ import { openEngine, dialects } from '../../engines/engine-for-url.js'
 import type { Catalogue } from '../../engines/contract/table-schema.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Replay, Dialect } from '../../engines/contract/dialect.js'
-import { migrationError, type MigrationFile, readMigrations } from './migration-files.js'
+import { migrationError, type SqlMigration, readMigrations } from './migration-files.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -16,7 +16,7 @@ import { withoutDropped, readSnapshot } from './schema-snapshot.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */
 async function replayMigrations(
-  files: readonly MigrationFile[],
+  files: readonly SqlMigration[],
   replay: Replay,
 ): Promise<Catalogue> {
   const engine = await openEngine(replay.url, { log: silentLog })
@@ -49,7 +49,7 @@ function replayError(name: string, cause: EngineError): Error {
 
 /** @returns `undefined` if there are migrations but no file with their schema */
 export async function readBase(folder: string, dialect: Dialect): Promise<Catalogue | undefined> {
-  const { files } = await readMigrations(folder, dialect.name)
+  const { sqlFiles: files } = await readMigrations(folder, dialect.name)
   if (dialect.tables.replay !== undefined) return replayMigrations(files, dialect.tables.replay)
   const snapshot = await readSnapshot(folder, dialect.name)
   if (snapshot === undefined) return files.length === 0 ? new Map() : undefined
@@ -75,7 +75,7 @@ export async function findUncovered(
   engine: string,
   engines: readonly string[] | undefined,
 ): Promise<{ readonly what: string; readonly remedy: string } | undefined> {
-  const { files, engines: withFiles } = await readMigrations(folder, engine)
+  const { sqlFiles: files, engines: withFiles } = await readMigrations(folder, engine)
   const isWritten = engines?.includes(engine) ?? true
   if (withFiles.size === 0 || (isWritten && files.length > 0)) return undefined
   const title = dialects.find(({ name }) => name === engine)?.product.title ?? engine

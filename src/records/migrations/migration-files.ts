@@ -1,8 +1,10 @@
 /**
- * The folder of migrations. A migration is one file for each engine, `20261121103000_add-price.postgres.sql`: the
+ * The folder of migrations. A migration in SQL is one file for each engine, `20261121103000_add-price.postgres.sql`: the
  * changes and then, below a line that is exactly `-- down`, the statements that undo them. An engine's files lead from an empty
  * database to the schema of the records. `schema.postgres.json` next to them holds the schema after PostgreSQL's
  * migrations, for developers who are not connected to one. SQLite's migrations are run in memory instead.
+ *
+ * A migration in code is one file for all engines, `20261121103000_fill-price.ts`. It changes rows, not tables.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -15,23 +17,38 @@ import { readLineComments, type LineComment } from '../../engines/contract/sql-s
 
 export type EngineName = Dialect['name']
 
-export interface MigrationFile {
+export type MigrationFile = SqlMigration | CodeMigration
+
+interface NamedMigration {
   /** Without engine and ending: `20261121103000_add-price`. */
   readonly name: string
+  /** SHA-256 of the file, in hexadecimal digits. A compiled file has the one of its source. */
+  readonly hash: string
+}
+
+export interface SqlMigration extends NamedMigration {
+  readonly kind: 'sql'
   readonly up: string
   /** Empty if the file has no such part. */
   readonly down: string
   /** If false, each statement is committed by itself. */
   readonly inTransaction: boolean
-  readonly hash: string
+}
+
+export interface CodeMigration extends NamedMigration {
+  readonly kind: 'code'
+  /** The path of the file, relative to the working folder or absolute. */
+  readonly file: string
 }
 
 export interface MigrationFolder {
-  /** The files of one engine, oldest first. */
+  /** All migrations of one engine, oldest first. */
   readonly files: readonly MigrationFile[]
+  /** The SQL files among them. They alone lead to the schema of the records. */
+  readonly sqlFiles: readonly SqlMigration[]
   /** Migrations that other engines have and this one lacks. */
   readonly missing: readonly string[]
-  /** The engines that have any file. */
+  /** The engines that have any SQL file. */
   readonly engines: ReadonlySet<EngineName>
 }
 
@@ -40,7 +57,7 @@ const engineNames: readonly EngineName[] = dialects.map(({ name }) => name)
 
 /** @throws {DeclarationError} `MIGRATION_FAILED`, with file and line, for unknown directives and unclear marks */
 export async function readMigrations(folder: string, engine: EngineName): Promise<MigrationFolder> {
-  const names = (await readdir(folder).catch(() => [] as string[])).sort()
+  const names = await readNames(folder)
   const namesOf = (one: EngineName): string[] => {
     const ending = `.${one}.sql`
     return names
@@ -49,18 +66,46 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
   }
   const engineFiles = namesOf(engine)
   const all = [...new Set(engineNames.flatMap(namesOf))].sort()
+  const sqlFiles = await Promise.all(engineFiles.map((name) => readMigration(folder, name, engine)))
+  const codeFiles = await Promise.all(
+    names.filter(isCodeFile).map((name) => readCodeMigration(folder, name)),
+  )
+  checkUnique([...all, ...codeFiles.map(({ name }) => name)])
   return {
-    files: await Promise.all(engineFiles.map((name) => readMigration(folder, name, engine))),
+    files: [...sqlFiles, ...codeFiles].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    sqlFiles,
     missing: all.filter((name) => !engineFiles.includes(name)),
     engines: new Set(engineNames.filter((one) => namesOf(one).length > 0)),
   }
 }
 
+async function readNames(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [] as string[])
+  return names.sort()
+}
+
+/** @returns true for the name of a migration in code. Other modules of the folder begin without a number */
+export function isCodeFile(name: string): boolean {
+  return /^\d+_.+(?<!\.d)\.[cm]?[jt]s$/.test(name)
+}
+
+/** @throws {DeclarationError} `MIGRATION_FAILED` if two files are one migration, for example a source and its built file */
+function checkUnique(names: readonly string[]): void {
+  const double = names.find((name, index) => names.indexOf(name) !== index)
+  if (double === undefined) return
+  throw migrationError(
+    'MIGRATION_FAILED',
+    `There is more than one file of the migration ${double}.`,
+    'Leave either its SQL files or one file of code.',
+  )
+}
+
 /** @returns the time in the name of the newest file, in milliseconds since 1970; undefined if no name contains one */
 export async function newestTimestamp(folder: string): Promise<number | undefined> {
-  const names = await readdir(folder).catch(() => [] as string[])
+  const names = await readNames(folder)
   const timestamps = names.flatMap((name) => {
-    const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_.+\.sql$/.exec(name)?.slice(1) ?? []
+    const parts =
+      /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_.+\.(?:sql|[cm]?[jt]s)$/.exec(name)?.slice(1) ?? []
     const [year, month, day, hour, minute, second] = parts
     const timestamp = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
     return Number.isNaN(timestamp) ? [] : [timestamp]
@@ -69,13 +114,18 @@ export async function newestTimestamp(folder: string): Promise<number | undefine
 }
 
 /** @returns the file's path */
-export async function writeMigrationFile(
+export function writeMigrationFile(
   folder: string,
   name: string,
   engine: EngineName,
   text: string,
 ): Promise<string> {
-  const file = join(folder, toFileName(name, engine))
+  return writeNewFile(folder, toFileName(name, engine), text)
+}
+
+/** @returns the file's path */
+export async function writeNewFile(folder: string, name: string, text: string): Promise<string> {
+  const file = join(folder, name)
   await mkdir(folder, { recursive: true })
   await writeFile(file, text, { flag: 'wx' })
   return file
@@ -89,20 +139,43 @@ async function readMigration(
   folder: string,
   name: string,
   engine: EngineName,
-): Promise<MigrationFile> {
+): Promise<SqlMigration> {
   const file = toFileName(name, engine)
-  const read = await readFile(join(folder, file), 'utf8')
-  const text = removeByteOrderMark(read).replaceAll('\r\n', '\n')
+  const text = await readNormalized(join(folder, file))
   const syntax = dialects.find((one) => one.name === engine)?.can ?? { nestedComments: true }
   const comments = readLineComments(text, syntax)
   const mark = findMark(comments, file)
   return {
+    kind: 'sql',
     name,
     up: text.slice(0, mark?.start),
     down: mark === undefined ? '' : text.slice(mark.end).trim(),
     inTransaction: !isWithoutTransaction(comments, file),
-    hash: createHash('sha256').update(text).digest('hex'),
+    hash: hashOf(text),
   }
+}
+
+async function readCodeMigration(folder: string, fileName: string): Promise<CodeMigration> {
+  const file = join(folder, fileName)
+  const text = await readNormalized(file)
+  const hash = checksumLine.exec(text)?.[1] ?? hashOf(text)
+  return { kind: 'code', name: fileName.replace(/\.\w+$/, ''), file, hash }
+}
+
+/** The first line of a compiled migration, so that a database cannot tell it from its source. */
+const checksumLine = /^\/\/ filigree: checksum ([0-9a-f]{64})\n/
+
+/** @returns the first line of the compiled form of a migration */
+export function toChecksumLine({ hash }: CodeMigration): string {
+  return `// filigree: checksum ${hash}\n`
+}
+
+async function readNormalized(file: string): Promise<string> {
+  return removeByteOrderMark(await readFile(file, 'utf8')).replaceAll('\r\n', '\n')
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** Some editors write one at the beginning of a file. Databases do not accept it. */

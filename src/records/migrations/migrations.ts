@@ -1,6 +1,7 @@
 /**
- * Runs migrations, which are SQL files: each runs once, in a transaction unless its first line says `-- filigree: no
- * transaction`, in one process at a time. The migrations that have run are the rows of `filigree_migration`.
+ * Runs migrations, which are SQL files and files of code: each runs once, in one process at a time. It runs in a transaction,
+ * unless its first line says `-- filigree: no transaction` or it exports `batches`. The migrations that have run are the rows
+ * of `filigree_migration`.
  */
 import type { Table } from '../model/table.js'
 import { findDifferences } from '../schema/difference.js'
@@ -10,8 +11,12 @@ import {
   migrationError,
   readMigrations,
   toFileName,
+  type CodeMigration,
   type MigrationFile,
+  type SqlMigration,
 } from './migration-files.js'
+import { importFile, loadMigration, type LoadFile } from './migration-module.js'
+import { runCode, type MigrationStep } from './run-code.js'
 import { needsMigration, readIrreversible } from './migration-text.js'
 import { readBareCode, splitStatements } from '../../engines/contract/sql-script.js'
 import type { Database } from '../database.js'
@@ -29,21 +34,27 @@ interface CheckOptions {
   readonly folder: string
   /** The names of the engines in use. Default: the engines that have migrations; if none has, all. */
   readonly engines: readonly string[] | undefined
+  /** Imports a migration in code. Default: as Node.js does. */
+  readonly load?: LoadFile
 }
 
 /**
+ * Runs the SQL files on an empty database, or reads the schema after them. Migrations in code are only loaded.
+ *
  * @returns a sentence for each difference: `PostgreSQL: product.price is missing (Product.price).`
  * @throws {DeclarationError} `MIGRATION_FAILED` if the schema after the migrations cannot be determined
  */
 export async function checkMigrations(
   tables: Iterable<Table>,
-  { folder, engines }: CheckOptions,
+  { folder, engines, load = importFile }: CheckOptions,
 ): Promise<string[]> {
   const all = [...tables]
   const found: string[] = []
+  await checkCode(folder, load)
   for (const dialect of chooseDialects(engines)) {
-    const { files, engines: withFiles, missing } = await readMigrations(folder, dialect.name)
-    const isUsed = engines !== undefined || withFiles.size === 0 || files.length > 0
+    const migrations = await readMigrations(folder, dialect.name)
+    const { sqlFiles, engines: withFiles, missing } = migrations
+    const isUsed = engines !== undefined || withFiles.size === 0 || sqlFiles.length > 0
     if (!isUsed) continue
     const base = await readBase(folder, dialect)
     if (base === undefined) throw withoutSnapshot(dialect)
@@ -62,6 +73,14 @@ export async function checkMigrations(
   return found
 }
 
+/** @throws {DeclarationError} `MIGRATION_FAILED` if a migration in code cannot be loaded */
+async function checkCode(folder: string, load: LoadFile): Promise<void> {
+  const [dialect] = chooseDialects(undefined)
+  if (dialect === undefined) return
+  for (const file of (await readMigrations(folder, dialect.name)).files)
+    if (file.kind === 'code') await loadMigration(file, load)
+}
+
 export interface MigrationOptions {
   /** The folder of the files. Default `./migrations`. */
   folder?: string
@@ -69,7 +88,14 @@ export interface MigrationOptions {
   now?: () => number
 }
 
-export interface MigrateUpOptions extends MigrationOptions {
+interface RunOptions extends MigrationOptions {
+  /** Imports a migration in code. Default: as Node.js does. */
+  load?: LoadFile
+  /** Called while a migration in code runs, with the rows that it has changed so far and all rows. */
+  onProgress?: (name: string, done: number, total: number | undefined) => void
+}
+
+export interface MigrateUpOptions extends RunOptions {
   /** Called before a migration runs. */
   onStart?: (name: string) => void
   /** Called after a migration is committed. */
@@ -101,7 +127,14 @@ export const defaultFolder = './migrations'
  */
 export async function migrateUp(
   database: Database,
-  { folder = defaultFolder, now = Date.now, onStart, onDone }: MigrateUpOptions = {},
+  {
+    folder = defaultFolder,
+    now = Date.now,
+    load,
+    onStart,
+    onDone,
+    onProgress,
+  }: MigrateUpOptions = {},
 ): Promise<string[]> {
   const { files, missing } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
@@ -110,28 +143,64 @@ export async function migrateUp(
   if (lacking !== undefined) throw missingFor(database, lacking, files.length === 0)
   const ran: string[] = []
   for (const file of files) {
-    let startedAt = 0
-    const isNew = await database.context.engine.schema.change(
-      async (transaction) => {
-        // Read under the lock: another process may have been faster.
-        const applied = (await readApplied(transaction)).get(file.name)
+    const { name } = file
+    let startedAt: number | undefined
+    const step: MigrationStep = {
+      isOpen: async (runner) => {
+        const applied = (await readApplied(runner)).get(name)
         if (applied !== undefined) {
           if (applied.hash !== file.hash) throw changed(file)
           return false
         }
-        onStart?.(file.name)
-        startedAt = performance.now()
-        await run(database, transaction, file, file.up)
-        await recordMigration(database, transaction, file, now())
+        if (startedAt === undefined) onStart?.(name)
+        startedAt ??= performance.now()
         return true
       },
-      { atomic: file.inTransaction || before.has(file.name) },
-    )
+      finish: (runner) => recordMigration(database, runner, file, now()),
+      onProgress: (done, total) => onProgress?.(name, done, total),
+    }
+    if (before.has(name)) {
+      // Rejects a file that was edited.
+      await step.isOpen(database.context.engine)
+      continue
+    }
+    const isNew = await (file.kind === 'sql'
+      ? runSql(database, file, file.up, step)
+      : runUp(database, file, step, load))
     if (!isNew) continue
-    ran.push(file.name)
-    onDone?.(file.name, performance.now() - startedAt)
+    ran.push(name)
+    onDone?.(name, performance.now() - (startedAt ?? 0))
   }
   return ran
+}
+
+/** @returns false if another process has run it */
+function runSql(
+  database: Database,
+  file: SqlMigration,
+  sql: string,
+  step: MigrationStep,
+): Promise<boolean> {
+  return database.context.engine.schema.change(
+    async (runner) => {
+      // Under the lock: another process may have been faster.
+      if (!(await step.isOpen(runner))) return false
+      await run(database, runner, file, sql)
+      await step.finish(runner)
+      return true
+    },
+    { atomic: file.inTransaction },
+  )
+}
+
+async function runUp(
+  database: Database,
+  migration: CodeMigration,
+  step: MigrationStep,
+  load: LoadFile = importFile,
+): Promise<boolean> {
+  const { up, batches } = await loadMigration(migration, load)
+  return runCode(database, { migration, direction: 'up', work: up, batches }, step)
 }
 
 /**
@@ -142,29 +211,43 @@ export async function migrateUp(
  */
 export async function migrateDown(
   database: Database,
-  { folder = defaultFolder, steps = 1 }: MigrationOptions & { steps?: number } = {},
+  { folder = defaultFolder, steps = 1, load, onProgress }: RunOptions & { steps?: number } = {},
 ): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
   const undone: string[] = []
-  for (let step = 0; step < steps; step++) {
+  for (let count = 0; count < steps; count++) {
     const last = [...(await readApplied(database.context.engine)).keys()].at(-1)
     if (last === undefined) break
     const file = files.find(({ name }) => name === last)
-    if (file === undefined || file.down === '') throw irreversible(last)
-    const isDone = await database.context.engine.schema.change(
-      async (transaction) => {
-        // Read under the lock: another process may have been faster.
-        if (!(await readApplied(transaction)).has(last)) return false
-        await run(database, transaction, file, file.down)
-        await forgetMigration(database, transaction, last)
-        return true
-      },
-      { atomic: file.inTransaction },
-    )
+    if (file === undefined) throw withoutFile(last)
+    const step: MigrationStep = {
+      isOpen: async (runner) => (await readApplied(runner)).has(last),
+      finish: (runner) => forgetMigration(database, runner, last),
+      onProgress: (done, total) => onProgress?.(last, done, total),
+    }
+    const isDone = await (file.kind === 'sql'
+      ? runSqlDown(database, file, step)
+      : runDown(database, file, step, load))
     if (isDone) undone.push(last)
   }
   return undone
+}
+
+function runSqlDown(database: Database, file: SqlMigration, step: MigrationStep): Promise<boolean> {
+  if (file.down === '') throw irreversible(file)
+  return runSql(database, file, file.down, step)
+}
+
+async function runDown(
+  database: Database,
+  migration: CodeMigration,
+  step: MigrationStep,
+  load: LoadFile = importFile,
+): Promise<boolean> {
+  const { down, batches } = await loadMigration(migration, load)
+  if (down === undefined) throw irreversible(migration)
+  return runCode(database, { migration, direction: 'down', work: down, batches }, step)
 }
 
 /**
@@ -177,8 +260,8 @@ export async function findNotUndone(
   names: readonly string[],
   { folder = defaultFolder }: MigrationOptions = {},
 ): Promise<string[]> {
-  const { files } = await readMigrations(folder, engineName)
-  return files
+  const { sqlFiles } = await readMigrations(folder, engineName)
+  return sqlFiles
     .filter(({ name }) => names.includes(name))
     .flatMap(({ down }) => readIrreversible(down))
 }
@@ -212,7 +295,7 @@ function waitsWithoutBlocking(statement: string, dialect: Dialect): boolean {
 async function run(
   database: Database,
   transaction: Runner,
-  { name, inTransaction }: MigrationFile,
+  { name, inTransaction }: SqlMigration,
   sql: string,
 ): Promise<void> {
   const { dialect } = database.context
@@ -260,11 +343,21 @@ function changed({ name }: MigrationFile): Error {
   )
 }
 
-function irreversible(name: string): Error {
+function irreversible({ name, kind }: MigrationFile): Error {
   return migrationError(
     'MIGRATION_FAILED',
     `Migration ${name} does not say how to undo it.`,
-    'Write the statements below a line "-- down".',
+    kind === 'sql'
+      ? 'Write the statements below a line "-- down".'
+      : 'Export a function down that undoes what up has changed.',
+  )
+}
+
+function withoutFile(name: string): Error {
+  return migrationError(
+    'MIGRATION_FAILED',
+    `Migration ${name} has run, but its file is missing, so it cannot be undone.`,
+    'Restore the file from version control.',
   )
 }
 

@@ -17,7 +17,7 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toCatalogueType } from '../schema/type-differences.js'
-import { removeByteOrderMark, type EngineName, type MigrationFile } from './migration-files.js'
+import { removeByteOrderMark, type EngineName, type SqlMigration } from './migration-files.js'
 import { removeComments } from '../../engines/contract/sql-script.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
@@ -202,7 +202,7 @@ function withLeftParts(
  */
 export function withoutDropped(
   schema: Catalogue,
-  files: readonly MigrationFile[],
+  files: readonly SqlMigration[],
   dialect: Dialect,
 ): Catalogue {
   const statementsSince = (leftBy: string): string =>

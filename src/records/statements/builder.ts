@@ -7,10 +7,13 @@ import type {
   DatabaseConnection,
   Dialect,
   Driver,
+  Expression,
+  ExpressionBuilder,
   Kysely,
   KyselyPlugin,
   QueryExecutor,
   QueryResult as KyselyResult,
+  SqlBool,
   TransactionSettings,
 } from 'kysely'
 import {
@@ -95,6 +98,36 @@ interface TableNode {
  * Tables by name, with rows as they are in the database. To type your tables: `database.kysely.withTables<MyTables>()`.
  */
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
+
+/** Builds conditions on the rows of a table. */
+export type RowExpressions = ExpressionBuilder<Record<string, Record<string, unknown>>, string>
+export type RowCondition = Expression<SqlBool>
+
+/** The result of a statement in a template. */
+export interface SqlResult<Row> {
+  /** The rows that the statement returns, as they are in the database. */
+  readonly rows: Row[]
+  /** The number of rows that an insert, update or delete has written. */
+  readonly count: number
+}
+
+/**
+ * Runs a statement: ``await sql`update item set price = ${price}` ``. Values become parameters. Fragments of Kysely's `sql`,
+ * such as `sql.ref(name)`, become a part of the statement.
+ */
+export type SqlTag = <Row = Record<string, unknown>>(
+  strings: TemplateStringsArray,
+  ...values: unknown[]
+) => Promise<SqlResult<Row>>
+
+/** @returns a template tag whose statements run like the queries of the builder */
+export async function createSqlTag(builder: QueryBuilder): Promise<SqlTag> {
+  const { sql } = await import('kysely')
+  return async <Row>(strings: TemplateStringsArray, ...values: unknown[]) => {
+    const { rows, numAffectedRows = 0n } = await sql<Row>(strings, ...values).execute(builder)
+    return { rows, count: Number(numAffectedRows) }
+  }
+}
 
 /** Where the query builder's statements and transactions go. */
 export interface BuilderHost {

@@ -279,6 +279,56 @@ export class Transactions implements ScopeHost {
     })
   }
 
+  /**
+   * Runs work in the transaction of a schema change, under its lock. Everything that the work does with this database
+   * belongs to it. It has no time limit, and runs again if it waited too long for a table.
+   */
+  async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    const context = this.#context
+    let scope: Scope | undefined
+    this.#calls.begin()
+    try {
+      const result = await context.engine.schema.change(
+        async (runner) => {
+          const guarded = new GuardedRunner(runner)
+          scope = new Scope({ context, runner: guarded, transactions: this, isolation: undefined })
+          return this.#runSchemaWork(scope, guarded, work)
+        },
+        { enforcesReferences: true },
+      )
+      if (scope !== undefined) {
+        this.#reportCommit(scope, undefined)
+        await this.runCommitted((scope as Scope).afterCommit)
+      }
+      return result
+    } catch (error) {
+      // The commit itself has failed.
+      scope?.end(false)
+      throw error
+    } finally {
+      if (scope !== undefined) this.#calls.followEnded(scope)
+      this.#calls.end()
+    }
+  }
+
+  async #runSchemaWork<T>(
+    scope: Scope,
+    guarded: GuardedRunner,
+    work: (runner: Runner) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const result = await scope.run((open) => work(open.runner()))
+      await scope.close()
+      guarded.checkNotFailed()
+      await this.feed.send(scope.changes, guarded.inner)
+      return result
+    } catch (error) {
+      scope.abandon(error)
+      scope.end(false)
+      throw error
+    }
+  }
+
   async #runBegun(
     work: (scope: Scope) => Promise<void>,
     isolation: Isolation | undefined,
