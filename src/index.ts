@@ -176,6 +176,13 @@ export { visibleRecords, type VisibleRecords } from './records/rest/visible-reco
 export type { VisibleMembers } from './openapi/visible-members.js'
 export type { ExactNumber, RelationPath } from './records/model/query-names.js'
 export type { Selected, SelectOptions, Where } from './records/model/record-types.js'
+export { StoredValueError, type StoredValuePlace } from './records/model/stored-value-error.js'
+export {
+  decimalText,
+  decimalValue,
+  type DecimalDigits,
+  type DecimalText,
+} from './records/statements/kysely-decimals.js'
 export { skip, type Skip } from './records/model/skip.js'
 export type {
   CountOptions,

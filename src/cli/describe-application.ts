@@ -311,8 +311,8 @@ function* describeConstraints(table: Table, schema: TableSchema): Generator<Desc
     const rule = `foreign key ${column} references ${target} (${foreignColumn}) on delete ${onDelete}`
     yield { name, rule }
   }
-  for (const { check } of schema.columns)
-    if (check !== undefined) yield { name: check.name, rule: `check ${check.sql}` }
+  for (const { checks = [] } of schema.columns)
+    for (const check of checks) yield { name: check.name, rule: `check ${check.sql}` }
   for (const [name, { status, message }] of table.constraints)
     yield {
       name,

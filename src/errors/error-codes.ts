@@ -129,6 +129,7 @@ export const errorCodes = Object.freeze({
     DATABASE_POOLED: none,
     SCHEMA_DIFFERS: none,
     SCHEMA_LOCKED: none,
+    STORED_VALUE: none,
     MIGRATION_FAILED: none,
     MIGRATION_CHANGED: none,
     MIGRATION_MISSING: none,

@@ -40,6 +40,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
   const holder = {} as { database: Database }
   const kysely = await createBuilder(engine, {
+    tables: () => holder.database.tables,
     runner: () => holder.database.runner(),
     begin: (isolation) => holder.database.begin(isolation),
     wrote: (statement, result) => {

@@ -116,8 +116,8 @@ function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): st
   if (column.increment) return dialect.types.incrementColumn(name, isKey)
   const key = isKey ? ' primary key' : ''
   const preset = column.preset === undefined ? '' : ` default ${column.preset}`
-  const check = column.check === undefined ? '' : ` ${writeCheck(column.check)}`
-  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${preset}${key}${check}`
+  const checks = (column.checks ?? []).map((check) => ` ${writeCheck(check)}`).join('')
+  return `${name} ${column.type}${column.nullable ? '' : ' not null'}${preset}${key}${checks}`
 }
 
 function writeCheck({ name, sql }: CheckSchema): string {

@@ -190,6 +190,11 @@ export interface TypeSql {
    * @returns the class of the values in such columns; `undefined` for types that records never use
    */
   classOf(type: string): ValueClass | undefined
+  /**
+   * A test of the column `{c}` that is true for null and every value in the form of the column, for types that accept
+   * other forms too. Tables contain it as a check.
+   */
+  formTest?(column: Column): string | undefined
 }
 
 /** Values of columns: their conversion for the driver, and SQL that converts or combines them. */
@@ -216,6 +221,11 @@ export interface ValueSql {
    * forms. Indexes contain it. Default: the column.
    */
   comparable?(column: Column): string | undefined
+  /**
+   * A query for the key of a row whose value is not in the form of the column, after such a value has failed;
+   * undefined for columns without such values.
+   */
+  malformedRow(table: string, key: Column, column: Column): string | undefined
   /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
   lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
   /** Whether SQL can add a number to the stored value. Default: true for all numeric columns. */
@@ -267,6 +277,8 @@ export interface JsonDialect {
   readonly ofDouble?: readonly [before: string, after: string]
   /** The text of an infinite number in JSON; `undefined` if such a statement fails. */
   readonly infinity: string | undefined
+  /** The JSON text of a decimal that is not a number; undefined if no column of decimals can hold one. */
+  readonly notANumber: string | undefined
   /** The path within JSON in the form of the engine. Several paths if a name may be a key or an index of a list. */
   paths(names: readonly string[]): readonly unknown[]
   /** SQL of the value at a path `{p}` within the column `{c}`; null if it has another type. */

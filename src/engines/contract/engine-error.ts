@@ -14,6 +14,8 @@ export type EngineErrorKind =
   | 'overflow'
   /** JSON contains a value that GraphQL cannot represent: see json-sql.ts. */
   | 'inexpressible'
+  /** A stored value is not of its column's form, because another program has written it. */
+  | 'malformed'
   /** The next generated key would exceed the largest key. */
   | 'keysExhausted'
   /** Two transactions conflict. This one may run again from its beginning. */

@@ -101,7 +101,8 @@ export interface ColumnSchema {
   readonly fill: string | undefined
   /** SQL of the default for rows that other programs insert. */
   readonly preset?: string | undefined
-  readonly check?: CheckSchema | undefined
+  /** Of the field's rules, and of the form of stored values. */
+  readonly checks?: readonly CheckSchema[]
   /** The field for messages: `Product.price`. */
   readonly origin: string
 }
@@ -111,6 +112,8 @@ export interface CheckSchema {
   readonly name: string
   /** `"price" >= 0` */
   readonly sql: string
+  /** It tests the form of stored values and no rule of the field. */
+  readonly isOfForm?: boolean
 }
 
 export interface ForeignKeySchema {

@@ -48,7 +48,7 @@ const totalSql: ValueSql['total'] = (aggregate, { storage, field: { entry } }) =
           : `round(avg(cast({c} as numeric)), ${scale})`,
       isText: false,
       isExact: true,
-      decode: (value) => toDecimal(String(value), scale),
+      decode: (value) => readDecimal(String(value), scale),
       encode,
     }
   }
@@ -150,6 +150,7 @@ export function createPostgresDialect(
       row: rowJson,
       ofSubquery: ['', ''],
       infinity: undefined,
+      notANumber: '"NaN"',
       paths: (names) => [names],
       at: jsonAt,
       operand: (value) => value,
@@ -257,6 +258,14 @@ const jsonAt: JsonDialect['at'] = {
 
 type Decoder = (column: Column) => Code<unknown>
 
+/** @throws {RangeError} for `NaN` and the infinities, which columns of decimals can hold */
+function readDecimal(text: string, scale: number): string {
+  if (isWord.test(text)) throw new RangeError(`malformed decimal: ${text}`)
+  return toDecimal(text, scale)
+}
+
+const isWord = /^-?[a-z]/i
+
 const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   integer: () => 'Number(v)',
   // A table of another program may contain exact numbers where a record has doubles, and the reverse.
@@ -264,7 +273,7 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   wide: () => 'String(v)',
   decimal: ({ field: { entry } }) => {
     const scale = entry.digits?.scale ?? 0
-    return (value) => toDecimal(String(value), scale)
+    return (value) => readDecimal(String(value), scale)
   },
   timestamp: () => readTimestamp,
   date: () => 'v.slice(0, 10)',
@@ -314,6 +323,10 @@ const values: ValueSql = {
     return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
   },
   uuidText,
+  malformedRow: (table, key, { name, storage }) =>
+    storage === 'decimal'
+      ? `select ${quote(key.name)} from ${quote(table)} where cast(${quote(name)} as text) in ('NaN', 'Infinity', '-Infinity') limit 1`
+      : undefined,
   lengthOf: ({ storage, isUuid: isUuidColumn }) => {
     if (isUuidColumn) return `char_length(${uuidText.join('{c}')})`
     return storage === 'bytes' ? 'octet_length({c})' : 'char_length({c})'

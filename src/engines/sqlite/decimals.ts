@@ -35,6 +35,21 @@ export function readDecimalType(type: string): Digits | undefined {
   return digits === undefined ? undefined : { precision: Number(digits), scale: Number(textScale) }
 }
 
+/**
+ * A test of the column `{c}` that is false for values that no decimal is stored as. SQL by hand would write `15.5` where
+ * `1550` is stored. Like the type, it contains only the digits that change the stored form.
+ */
+export function decimalTest(digits: Digits): string {
+  if (!isStoredAsText(digits)) {
+    const largest = '9'.repeat(integerDigits)
+    return `typeof({c}) in ('integer', 'null') and {c} between -${largest} and ${largest}`
+  }
+  const encode = decimalEncoder(digits)
+  const largest = '9'.repeat(digits.precision)
+  const [lowest, highest] = [encode(`-${largest}`), encode(largest)].map(String)
+  return `length({c}) = ${highest?.length} and {c} not glob '*[^0-9]*' and {c} between '${lowest}' and '${highest}'`
+}
+
 /** Whether the digits do not fit into a 64-bit integer. */
 export function isStoredAsText({ precision }: Digits): boolean {
   return precision > integerDigits
@@ -154,13 +169,15 @@ const integerChunks = [`sum({c} / ${chunk})`, `sum({c} % ${chunk})`]
 /** Negative numbers are stored as the complement of every digit. */
 function textChunks(width: number): string[] {
   const chunks: string[] = []
+  // Other texts have no such digits. The mark makes the function that combines the sums fail.
+  const mark = `|| case when min(length({c})) < ${width + 1} or max(length({c})) > ${width + 1} then '!' else '' end`
   for (let end = width; end > 0; end -= chunkDigits) {
     const length = Math.min(chunkDigits, end)
     const digits = `cast(substr({c}, ${end - length + 2}, ${length}) as integer)`
     const largest = '9'.repeat(length)
     chunks.unshift(`sum(${digits} - case when substr({c}, 1, 1) = '0' then ${largest} else 0 end)`)
   }
-  return chunks
+  return [...chunks.slice(0, -1), `${chunks.at(-1) ?? ''} ${mark}`]
 }
 
 function toUnits(operand: unknown): string {

@@ -7,6 +7,7 @@ import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import {
   decimalEncoder,
+  decimalTest,
   decimalType,
   exceedsNumberPrecision,
   isStoredAsText,
@@ -85,6 +86,8 @@ export const sqliteDialect: Dialect = {
       time: "(strftime('%H:%M:%S', 'now'))",
     },
     classOf: sqliteClassOf,
+    formTest: ({ storage, field: { entry } }) =>
+      storage === 'decimal' && entry.digits ? decimalTest(entry.digits) : undefined,
   },
   values: {
     encoder: ({ isBoolean, storage, field: { entry } }) => {
@@ -110,6 +113,11 @@ export const sqliteDialect: Dialect = {
       return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
     },
     comparable: ({ storage }) => (storage === 'timestamp' ? storedTimestamp : undefined),
+    malformedRow: (table, key, { name, storage, field: { entry } }) => {
+      if (storage !== 'decimal' || entry.digits === undefined) return undefined
+      const test = decimalTest(entry.digits).replaceAll('{c}', () => quote(name))
+      return `select ${quote(key.name)} from ${quote(table)} where not (${test}) limit 1`
+    },
     // `length` counts the characters of text and the bytes of a blob.
     lengthOf: () => 'length({c})',
     canAdd: ({ storage, field: { entry } }) =>
@@ -147,6 +155,7 @@ export const sqliteDialect: Dialect = {
     ofSubquery: ['json(', ')'],
     // Searching the JSON for this text is cheaper than testing every value.
     infinity: 'e+999',
+    notANumber: undefined,
     paths: (names) => {
       const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
       const keys = write((name) => `."${name}"`)

@@ -7,7 +7,7 @@ export function convertSqliteError(error: unknown): unknown {
   const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
-    return new EngineError('value', message, error)
+    return new EngineError(isMalformed(message) ? 'malformed' : 'value', message, error)
   }
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
@@ -24,6 +24,11 @@ export function convertSqliteError(error: unknown): unknown {
   const details =
     primary(result) === primaryResults.READONLY ? { isReadOnly: true } : messageDetails
   return new EngineError(kind, message, error, details)
+}
+
+/** Whether a function of `functions.ts` could not read a stored value. */
+function isMalformed(message: string): boolean {
+  return message.startsWith('malformed decimal: ')
 }
 
 /** Whether another connection has the lock. The statement has changed nothing and may be retried. */

@@ -14,16 +14,22 @@ const makeFunctions = () => {
       return `0${decimals.complement(units.slice(1).padStart(width, '0'))}`
     },
 
-    /** @returns a stored value as a decimal with its full scale */
-    toText(storedText: unknown, scale: number): string {
-      const text = String(storedText)
+    /**
+     * @returns a stored value as a decimal with its full scale
+     * @throws {RangeError} for a value that no decimal is stored as, such as `15.5`
+     */
+    toText(stored: unknown, scale: number): string {
+      const text = String(stored)
       // Integers of 64 bits have at most 20 characters; longer texts are the sortable form.
-      const units = text.length > 20 ? decimals.fromSortable(text) : text
+      const isSortable = text.length > 20
+      const isStored =
+        typeof stored === 'number'
+          ? Number.isSafeInteger(stored)
+          : (isSortable ? /^[01]\d+$/ : /^-?\d+$/).test(text)
+      if (!isStored) throw decimals.malformed(text)
+      const units = isSortable ? decimals.fromSortable(text) : text
       const isNegative = units.startsWith('-')
-      const digits = units
-        .slice(isNegative ? 1 : 0)
-        .replace(/^0+/, '')
-        .padStart(scale + 1, '0')
+      const digits = units.slice(isNegative ? 1 : 0).padStart(scale + 1, '0')
       const sign = isNegative && /[^0]/.test(digits) ? '-' : ''
       if (scale === 0) return sign + digits
       return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
@@ -41,9 +47,16 @@ const makeFunctions = () => {
       return units === 0n ? '0' : `${sign}${units}`
     },
 
+    /** The error of a value that other programs have written. `errors.ts` recognizes it by its message. */
+    malformed(text: string): RangeError {
+      return new RangeError(`malformed decimal: ${text.slice(0, 60)}`)
+    },
+
+    /** Without leading zeros. */
     fromSortable(text: string): string {
       const digits = text.slice(1)
-      return text.startsWith('1') ? digits : `-${decimals.complement(digits)}`
+      if (text.startsWith('1')) return digits.replace(/^0+/, '')
+      return `-${decimals.complement(digits).replace(/^0+/, '')}`
     },
 
     complement(digits: string): string {
@@ -52,7 +65,10 @@ const makeFunctions = () => {
 
     /** Combines the sums of groups of nine digits, the most significant first, to one number. */
     joinChunks(chunks: readonly string[]): bigint {
-      return chunks.reduce((sum, one) => sum * 1_000_000_000n + BigInt(one), 0n)
+      return chunks.reduce((sum, one) => {
+        if (!/^-?\d+$/.test(one)) throw decimals.malformed(one)
+        return sum * 1_000_000_000n + BigInt(one)
+      }, 0n)
     },
   }
 

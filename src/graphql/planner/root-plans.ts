@@ -68,6 +68,7 @@ const needsResolverAccess = unplannable(
 const guardIsAsynchronous = unplannable('A guard of a filter or an order must be awaited.')
 const isInfinite = unplannable('JSON cannot represent an infinite number.')
 const isInexpressible = unplannable('SQL cannot write a value in the form of clients.')
+const isMalformed = unplannable('A stored value is not in the form of its column.')
 
 /** The maximum number of cached statements for one root field: one for each form of filters and orders in variables. */
 const maxStatements = 20
@@ -98,12 +99,15 @@ export class StatementPreparation {
     return true
   }
 
-  /** The JSON text of a result row, unless it contains an infinite number. */
+  /** The JSON text of a result row, unless it contains an infinite number, or a decimal that is none. */
   textOf(row: Row | undefined): string | Unplannable {
     const text = textOfRow(row)
-    if (!this.#compiler.hasFloats) return text
-    const { infinity } = this.#services.database().context.dialect.json
-    return infinity !== undefined && mayContain(text, infinity) ? isInfinite : text
+    const { hasFloats, hasDecimals } = this.#compiler
+    if (!hasFloats && !hasDecimals) return text
+    const { infinity, notANumber } = this.#services.database().context.dialect.json
+    if (hasDecimals && notANumber !== undefined && text.includes(notANumber)) return isMalformed
+    if (!hasFloats || infinity === undefined) return text
+    return mayContain(text, infinity) ? isInfinite : text
   }
 
   reader(database: Database, caller: Caller): QueryReader {
@@ -213,7 +217,10 @@ export class PlannedQuery implements RootPlan {
 
 /** Lets graphql-js run the field again if a value cannot be represented, because it reports the path of the value. */
 function rethrowUnlessInexpressible(error: unknown): Unplannable {
-  if (error instanceof EngineError && error.kind === 'inexpressible') return isInexpressible
+  if (error instanceof EngineError) {
+    if (error.kind === 'inexpressible') return isInexpressible
+    if (error.kind === 'malformed') return isMalformed
+  }
   throw toReadError(error)
 }
 

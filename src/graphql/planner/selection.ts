@@ -128,6 +128,7 @@ export class SelectionCompiler {
   readonly accessRules = new Set<AccessRule>()
   /** Whether a floating-point number is selected. */
   hasFloats = false
+  hasDecimals = false
   readonly #collecting: Collecting
 
   constructor(collecting: Collecting) {
@@ -195,6 +196,7 @@ export class SelectionCompiler {
   #column(key: string, field: FieldModel): SelectedEntry | Unplannable {
     this.demand(field.access)
     if (field.form === 'float') this.hasFloats = true
+    if (field.column.storage === 'decimal') this.hasDecimals = true
     if (isWritable(field)) return { kind: 'column', key, field }
     return unplannable(`SQL cannot write the values of ${field.where} in the form of clients.`)
   }

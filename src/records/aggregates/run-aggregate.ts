@@ -9,6 +9,7 @@ import { readProgramQuery } from '../filters/query-errors.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { boundToShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
+import { findStoredValue } from '../statements/malformed-values.js'
 import { toClientError } from '../statements/client-errors.js'
 import type { AggregateOptions, AggregateRow } from './aggregate-types.js'
 import type { Measure } from './measure.js'
@@ -30,9 +31,10 @@ export function runAggregate<T extends object>(
             return readRows(table, source, options, true)
           throw error
         },
-        (retryError) => {
-          throw toClientError(retryError, table, 'read')
-        },
+        (retryError) =>
+          after(findStoredValue(table, source, retryError), (found) => {
+            throw toClientError(found, table, 'read')
+          }),
       ),
   )
 }

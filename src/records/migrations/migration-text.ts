@@ -122,9 +122,9 @@ function columnSteps(
   dialect: Dialect,
 ): OnlineSteps {
   if (column === undefined) return { now: sql, deferred: [], undo }
-  const { check, nullable, fill, preset } = column
+  const { checks = [], nullable, fill, preset } = column
   const isFilled = nullable || fill !== undefined || preset !== undefined
-  const bare = { ...column, check: undefined, nullable: nullable || !isFilled }
+  const bare = { ...column, checks: [], nullable: nullable || !isFilled }
   const alter = `alter table ${quote(table)}`
   // Existing rows get a default without being rewritten.
   const now = [
@@ -132,7 +132,7 @@ function columnSteps(
   ]
   if (fillsOnly(bare)) now.push(writeDropDefault(table, bare))
   const deferred: string[] = []
-  if (check !== undefined) {
+  for (const check of checks) {
     const add = `${writeAddCheck(table, check)} not valid`
     now.push(...dropConstraintsFirst(table, [add]), add)
     deferred.push(`${alter} validate constraint ${quote(check.name)}`)

@@ -49,7 +49,9 @@ export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
         indexes: new Map(indexes.map((index) => [index.name, toActualIndex(name, index)])),
         foreignKeys,
         primaryKey,
-        checks: new Map(columns.flatMap(({ check }) => (check ? [[check.name, check.sql]] : []))),
+        checks: new Map(
+          columns.flatMap(({ checks = [] }) => checks.map((one) => [one.name, one.sql])),
+        ),
       },
     ]),
   )

@@ -8,6 +8,7 @@ import type { Class } from '../../metadata/class.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
+import { storedValueError } from './stored-value-error.js'
 import type { Table } from './table.js'
 
 /** @returns the JSON text of a valid value */
@@ -138,7 +139,7 @@ export function createTableCodec<T extends object>(
     byProperty,
     key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
     narrow: columns.filter(({ canStore }) => canStore !== canStoreAll),
-    readRow: compileReader(table, dialect) as (row: Row) => T,
+    readRow: compileReader(table, columns, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns),
     convert: toConverter(columns),
   })
@@ -225,9 +226,15 @@ export function testOf(kind: Kind): (value: unknown) => boolean {
 }
 
 /** Compiles the function from a row to an instance, without loops. */
-function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
-  const names = ['Make', 'readJson']
-  const readers: unknown[] = [instanceConstructorOf(table.type).Constructor, fromStoredJson]
+function compileReader(
+  table: Table,
+  columns: readonly ColumnCodec[],
+  dialect: Dialect,
+): (row: Row) => unknown {
+  const names = ['Make', 'readJson', 'toReadError']
+  const toReadError = (row: Row, error: unknown): unknown => readErrorOf(table, columns, row, error)
+  const { Constructor } = instanceConstructorOf(table.type)
+  const readers: unknown[] = [Constructor, fromStoredJson, toReadError]
   const lines = table.columns.map((column, index) => {
     const target = `o[${JSON.stringify(column.property)}]`
     const value = readExpression(column, dialect, (constant) => {
@@ -241,9 +248,30 @@ function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
     const otherwise = column.field.nullable ? `else ${target} = null` : ''
     return `v = r[${index}]; if (v !== null) ${store}; ${otherwise}`
   })
-  const body = `return function readRow(r) { const o = new Make(); let v\n${lines.join('\n')}\nreturn o }`
+  const body = `return function readRow(r) { const o = new Make(); let v
+try {\n${lines.join('\n')}\n} catch (error) { throw toReadError(r, error) }\nreturn o }`
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own text; names are quoted
   return (new Function(...names, body) as (...args: unknown[]) => (row: Row) => unknown)(...readers)
+}
+
+/** Names the column that could not be read. It is searched only now, so that reading a row costs nothing more. */
+function readErrorOf(
+  table: Table,
+  columns: readonly ColumnCodec[],
+  row: Row,
+  error: unknown,
+): unknown {
+  const failing = columns.find(({ decode, index }) => {
+    try {
+      if (row[index] !== null) decode(row[index])
+      return false
+    } catch {
+      return true
+    }
+  })
+  if (failing === undefined) return error
+  const key = columns[table.columns.indexOf(table.key)] as ColumnCodec
+  return storedValueError(table.type.name, failing.column, key.decode(row[key.index]), error)
 }
 
 function readExpression(

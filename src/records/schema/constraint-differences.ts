@@ -26,17 +26,19 @@ export function compareConstraints(
   isOwn: boolean,
 ): Difference[] {
   const existing = actual.columns.get(column.name)
+  const { checks = [] } = column
   // Checks of a text that becomes a UUID are dropped with the type.
   const names = isUuidText(column, existing) ? [] : [...(actual.checks?.keys() ?? [])]
   const stale = names.filter(
-    (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
+    (name) =>
+      isCheckOf(name, schema.name, column.name) && !checks.some((check) => check.name === name),
   )
   const differences = stale.map((name) => otherCheck(schema, column, name, actual, dialect))
-  const { check } = column
-  const isChecked =
-    check === undefined ||
-    (actual.checks?.has(check.name) === true && actual.invalidChecks?.has(check.name) !== true)
-  if (!isChecked) differences.push(missingCheck(schema, column, check, actual, dialect))
+  for (const check of checks) {
+    const isChecked =
+      actual.checks?.has(check.name) === true && actual.invalidChecks?.has(check.name) !== true
+    if (!isChecked) differences.push(missingCheck(schema, column, check, actual, dialect))
+  }
   const isKey = schema.primaryKey.includes(column.name)
   if (existing !== undefined && !isKey && hasOtherDefault(column, existing, isOwn))
     differences.push(otherDefault(schema, column, existing, actual, dialect))
@@ -62,6 +64,9 @@ function missingCheck(
     // Repositories enforce the rules anyway.
     blocks: false,
     risk: 'may fail',
+    ...(check.isOfForm === true && {
+      unlessFound: `select 1 from ${quote(schema.name)} where not (${check.sql}) limit 1`,
+    }),
     ...change(schema, actual, dialect, {
       // Existing rows are checked in a second step, which does not block reads and writes.
       sql: [

@@ -49,6 +49,8 @@ export interface Difference {
    * `by hand`: data would be changed or lost; sync leaves it, and a migration must be reviewed.
    */
   readonly risk: 'safe' | 'may fail' | 'by hand'
+  /** A query for a row that does not allow the change. If there is one, records work with the difference. */
+  readonly unlessFound?: string
   /** Statements before the others that fail if a value cannot be converted. They change nothing. */
   readonly checks?: readonly string[]
   /** The statements that remove the difference, in order. */

@@ -100,18 +100,21 @@ function symbolOf(operator: string): string {
 }
 
 /**
- * Makes one constraint of `min`, `max`, `oneOf` and `maxLength`, so that other programs obey the rules of a field too.
- * Sources: PostgreSQL, Constraints; SQLite, CREATE TABLE.
- *
- * @returns `undefined` if the database could not break any rule, and with `check: false`
+ * Makes one constraint of `min`, `max`, `oneOf` and `maxLength`, so that other programs obey the rules of a field too. It
+ * is left out if the database could not break any rule, and with `check: false`. Another constraint tests the form of
+ * stored values. Sources: PostgreSQL, Constraints; SQLite, CREATE TABLE.
  */
-function toCheckSchema(table: string, column: Column, dialect: Dialect): CheckSchema | undefined {
-  if (!hasConstraints(column)) return undefined
-  const tests = writeTests(column, dialect)
-  if (tests.length === 0) return undefined
-  const rule = tests.join(' and ')
-  const sql = rule.replaceAll('{c}', () => quote(column.name))
-  return { name: toCheckName(table, column.name, rule), sql }
+function toCheckSchemas(table: string, column: Column, dialect: Dialect): CheckSchema[] {
+  const tests = hasConstraints(column) ? writeTests(column, dialect) : []
+  const form = dialect.types.formTest?.(column)
+  const toSchemaOf = (test: string): Pick<CheckSchema, 'name' | 'sql'> => ({
+    name: toCheckName(table, column.name, test),
+    sql: test.replaceAll('{c}', () => quote(column.name)),
+  })
+  return [
+    ...(tests.length === 0 ? [] : [toSchemaOf(tests.join(' and '))]),
+    ...(form === undefined ? [] : [{ ...toSchemaOf(form), isOfForm: true }]),
+  ]
 }
 
 /** SQL of the default for rows that are written without a value; `undefined` if only the record can compute it. */
@@ -183,7 +186,7 @@ function toTableSchema(
       increment: column.generated === 'increment',
       fill: toFill(column, dialect, now),
       preset: toPreset(column, dialect),
-      check: toCheckSchema(table.name, column, dialect),
+      checks: toCheckSchemas(table.name, column, dialect),
       origin: `${table.type.name}.${column.property}`,
     })),
     ...(shard !== undefined && { isSharded: true }),

@@ -7,7 +7,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
-import { frameworkScript } from '../../engines/contract/statement.js'
+import { frameworkQuery, frameworkScript } from '../../engines/contract/statement.js'
 
 /** The differences between the records' tables and the database's. */
 export async function readDifferences(
@@ -35,7 +35,10 @@ export async function syncSchema(
   return context.engine.schema.change(async (runner) => {
     // The schema is read again, because another process may have changed it.
     const found = await readDifferences(tables, context, runner)
-    const differences = found.filter((difference) => !isSettled(difference))
+    const differences = await omitRefused(
+      found.filter((difference) => !isSettled(difference)),
+      runner,
+    )
     const refused = differences.filter(({ risk }) => risk === 'by hand')
     if (refused.length > 0) throw new DeclarationError(refused.map(toProblem))
     for (const difference of onceRebuilt(differences)) await apply(difference, runner)
@@ -68,6 +71,22 @@ export function isSettled({ blocks, upgrades }: Difference): boolean {
   return !blocks && upgrades !== true
 }
 
+/** Leaves out differences that rows do not allow to remove, as far as records work with them. */
+async function omitRefused(
+  differences: readonly Difference[],
+  runner: Runner,
+): Promise<Difference[]> {
+  const tables = new Set<string>()
+  for (const { unlessFound, table } of differences) {
+    if (unlessFound === undefined) continue
+    const row = await runner.run(frameworkQuery(unlessFound), [], 'first')
+    if (row !== undefined) tables.add(table)
+  }
+  return differences.filter(
+    ({ table, rebuilds, blocks }) => blocks || rebuilds !== true || !tables.has(table),
+  )
+}
+
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
     for (const sql of [
@@ -85,7 +104,7 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 }
 
 /** Kinds of errors that existing rows cause. */
-const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
+const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value', 'malformed'])
 
 /** What a difference is, and what to do about it. */
 export function toProblem({ message, kind, risk, first }: Difference): Problem {

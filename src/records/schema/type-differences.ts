@@ -166,7 +166,7 @@ function dependentsOf(
   const after = [preset(column.preset)]
   for (const [one, sql] of actual.checks ?? [])
     if (isCheckOf(one, table, column.name)) before.push(check(one, sql))
-  if (column.check !== undefined) after.push(check(column.check.name, column.check.sql))
+  for (const one of column.checks ?? []) after.push(check(one.name, one.sql))
   for (const index of indexes) {
     const existing = actual.indexes.get(index.name)
     const parts = [...(index.parts ?? []), index.where ?? '']
@@ -396,7 +396,8 @@ function partsOf({ schema, column, table }: UuidConversion) {
   for (const [name, sql] of table.checks ?? []) {
     if (!isCheckOf(name, schema.name, column.name)) continue
     before.push(`${alter} drop constraint if exists ${quote(name)}`)
-    if (name === column.check?.name) after.push(writeAddCheck(schema.name, column.check))
+    const declared = column.checks?.find((check) => check.name === name)
+    if (declared !== undefined) after.push(writeAddCheck(schema.name, declared))
     undone.push(writeAddCheck(schema.name, { name, sql }))
   }
   for (const index of schema.indexes) {

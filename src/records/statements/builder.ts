@@ -12,6 +12,7 @@ import type {
   Kysely,
   KyselyPlugin,
   QueryExecutor,
+  QueryId,
   QueryResult as KyselyResult,
   SqlBool,
   TransactionSettings,
@@ -25,7 +26,9 @@ import {
 import { attempt } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
+import type { Table } from '../model/table.js'
 import { throwUnavailable } from './client-errors.js'
+import { isDecimalNode, resolveDecimals } from './kysely-decimals.js'
 
 /** A transaction that is begun and ended by separate calls. */
 export interface BegunTransaction {
@@ -79,7 +82,7 @@ class QueryParts {
     // A reference may name an alias, which is not a table.
     if (kind === 'ReferenceNode') return
     if (kind === 'TableNode') this.#addTable(node as TableNode)
-    else if (kind === 'RawNode') this.writesOut = true
+    else if (kind === 'RawNode' && !isDecimalNode(node)) this.writesOut = true
     else if (kinds[kind] !== undefined && kind !== 'SelectQueryNode') this.changes = true
     // The direction of an order is written out by Kysely itself.
     for (const [name, part] of Object.entries(node)) if (name !== 'direction') this.#visit(part)
@@ -131,6 +134,8 @@ export async function createSqlTag(builder: QueryBuilder): Promise<SqlTag> {
 
 /** Where the query builder's statements and transactions go. */
 export interface BuilderHost {
+  /** The tables of all records. */
+  tables(): Iterable<Table>
   /** The current runner for a query: the engine, or the transaction that it is part of. */
   runner(): Runner
   /** Begins a transaction, or a savepoint in the open one. All further calls of the caller belong to it. */
@@ -150,7 +155,9 @@ export async function createBuilder(engine: Engine, host: BuilderHost): Promise<
     createIntrospector: (db) => new kysely[`${family}Introspector`](db),
     createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
   }
-  const Executor = createExecutorClass(kysely, dialect)
+  const Executor = createExecutorClass(kysely, dialect, (query) =>
+    resolveDecimals(query, engine.dialect, host.tables()),
+  )
   const executor = new Executor(new kysely.DefaultConnectionProvider(driver))
   return new kysely.Kysely({ config: { dialect }, dialect, driver, executor })
 }
@@ -162,6 +169,7 @@ export async function createBuilder(engine: Engine, host: BuilderHost): Promise<
 function createExecutorClass(
   { DefaultQueryExecutor }: typeof import('kysely'),
   dialect: Dialect,
+  resolve: <T extends RootOperationNode>(query: T) => T,
 ): new (provider: ConnectionProvider) => QueryExecutor {
   const compiler = dialect.createQueryCompiler()
   const adapter = dialect.createAdapter()
@@ -171,6 +179,11 @@ function createExecutorClass(
     constructor(provider: ConnectionProvider, plugins: readonly KyselyPlugin[] = []) {
       super(compiler, adapter, provider, [...plugins])
       this.#provider = provider
+    }
+
+    /** After the plugins, which may rename tables. */
+    override transformQuery<T extends RootOperationNode>(query: T, queryId: QueryId): T {
+      return resolve(super.transformQuery(query, queryId))
     }
 
     override async provideConnection<T>(
