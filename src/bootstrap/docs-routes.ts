@@ -62,15 +62,17 @@ export function documentReader({
   endpoints,
   records,
 }: DocumentSources): ReadDocument {
-  const documents = new Map<string | undefined, OpenApiDocument>()
+  const documents = new Map<string, OpenApiDocument>()
   const versions = versionsOf(routes)
-  const read = (version = versions.at(-1)): OpenApiDocument => {
-    const cached = documents.get(version)
+  const options = docs ?? resolveDocsOptions(true, new Problems())
+  if (options === undefined) throw new TypeError('The documentation has no options.')
+  const read = (version = versions.at(-1), filters = options.filters): OpenApiDocument => {
+    const key = JSON.stringify([version, filters])
+    const cached = documents.get(key)
     if (cached !== undefined) return cached
-    const options = docs ?? resolveDocsOptions(true, new Problems())
-    if (options === undefined) throw new TypeError('The documentation has no options.')
     const document = createDocument(ofVersion(routes, version), {
       ...options,
+      filters,
       basePath,
       cookie: cookie ? cookieNames.secureToken : undefined,
       source,
@@ -78,7 +80,7 @@ export function documentReader({
       endpoints,
       openRecords: records(),
     })
-    documents.set(version, document)
+    documents.set(key, document)
     return document
   }
   return Object.assign(read, { versions })

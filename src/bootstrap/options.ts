@@ -24,6 +24,7 @@ import {
 } from '../http/error-form.js'
 import { silentLog, type Log } from '../core/log.js'
 import { liveOptions, type ResolvedLiveOptions } from '../live/live.js'
+import { readPackageName } from './package-name.js'
 import { readPublicUrl } from './public-url.js'
 import { timesOptions, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
@@ -235,7 +236,9 @@ export function resolveOptions(
     ...{ listen, client, publicUrl, trustProxy, basePath, unknownKeys, workers, errorPage },
     port: values.port ?? environment.port ?? 3000,
     host: values.host ?? environment.host ?? '::',
-    docs: resolveDocsOptions(values.docs, problems, { closed, server: serverPath }),
+    docs: resolveDocsOptions(values.docs, problems, {
+      ...{ closed, server: serverPath, title: readPackageName() },
+    }),
     errors: resolveErrorsOptions(options.errors, isOfPackage),
     limits: resolveLimits(options.limits ?? {}),
     bounds: boundOptions.read(options.limits),

@@ -12,6 +12,7 @@ import { createCachedText, hardened, html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { ResolvedDocs } from './docs-options.js'
 import { type OpenApiDocument, toYaml } from './document.js'
+import type { FilterForm } from './requests.js'
 
 /**
  * @param base the prefix of the addresses of the page's parts: `swagger/`, or empty if the page's own path ends in a
@@ -38,6 +39,8 @@ function swaggerPage(base: string): string {
 <div id="swagger-ui"></div>
 <noscript>This page needs JavaScript. The document itself is at <a href="${base}openapi.json">openapi.json</a>.</noscript>
 <script src="${base}swagger-ui-bundle.js" defer></script>
+<script src="${base}filters.js" defer></script>
+<script src="${base}uploads.js" defer></script>
 <script src="${base}page.js" defer></script>
 </body>
 </html>
@@ -74,9 +77,9 @@ export interface DocsFile {
   readonly respond: (request: ServerRequest) => Reply | Promise<Reply>
 }
 
-/** Returns the document of a version, by default of the newest. */
+/** Returns the document of a version, by default of the newest, with filters in the form of the options by default. */
 export interface ReadDocument {
-  (version?: string): OpenApiDocument
+  (version?: string, filters?: FilterForm): OpenApiDocument
   /** All versions; an empty list if no controller has one. */
   readonly versions: readonly string[]
 }
@@ -85,14 +88,19 @@ export interface ReadDocument {
 export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly DocsFile[] {
   const { path, access, pageAccess } = docs
   const policy = pagePolicy(docs.servers)
-  const json = fileByVersion(read.versions, (version) =>
-    createCachedText('application/json; charset=utf-8', () => JSON.stringify(read(version))),
+  const json = documentFile(read, (version, filters) =>
+    createCachedText('application/json; charset=utf-8', () =>
+      JSON.stringify(read(version, filters)),
+    ),
   )
-  const yaml = fileByVersion(read.versions, (version) =>
-    createCachedText('application/yaml; charset=utf-8', () => toYaml(read(version))),
+  const yaml = documentFile(read, (version, filters) =>
+    createCachedText('application/yaml; charset=utf-8', () => toYaml(read(version, filters))),
   )
-  const style = createCachedText('text/css; charset=utf-8', () => readPageFile('page.css'))
-  const script = createCachedText('text/javascript; charset=utf-8', () => readPageFile('page.js'))
+  const parts = Object.entries(pageParts).map(([name, type]) => ({
+    path: `${path}/${name}`,
+    access: pageAccess,
+    respond: createCachedText(type, () => readPageFile(name)),
+  }))
   return [
     {
       path,
@@ -109,27 +117,42 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
     },
     { path: `${path}/openapi.json`, access, respond: json },
     { path: `${path}/openapi.yaml`, access, respond: yaml },
-    { path: `${path}/page.css`, access: pageAccess, respond: style },
-    { path: `${path}/page.js`, access: pageAccess, respond: script },
+    ...parts,
     { path: `${path}/<file>`, access: pageAccess, respond: respondWithAsset },
   ]
 }
 
-/** `?version=2`: one file for each version, and one for requests without a version. */
-function fileByVersion(
-  versions: readonly string[],
-  create: (version: string | undefined) => DocsFile['respond'],
+/**
+ * Selects a file by the query: `?version=2` and `?filters=compact`. Each of them is created when it is first requested.
+ *
+ * @throws {HttpError} 404 for a version that does not exist, and 400 for another form of filters
+ */
+function documentFile(
+  { versions }: ReadDocument,
+  create: (version: string | undefined, filters: FilterForm | undefined) => DocsFile['respond'],
 ): DocsFile['respond'] {
-  const usual = create(undefined)
-  if (versions.length === 0) return usual
-  const files = new Map(versions.map((version) => [version, create(version)]))
+  const files = new Map<string, DocsFile['respond']>()
   return (request) => {
-    const { version } = request.query
-    if (version === undefined) return usual(request)
-    const file = typeof version === 'string' ? files.get(version) : undefined
-    if (file === undefined) throw new HttpError(404, 'This version does not exist.')
+    const { version, filters } = request.query
+    const isVersion = typeof version === 'string' && versions.includes(version)
+    if (versions.length > 0 && version !== undefined && !isVersion)
+      throw new HttpError(404, 'This version does not exist.')
+    if (filters !== undefined && filters !== 'exact' && filters !== 'compact')
+      throw new HttpError(400, 'filters must be exact or compact')
+    const chosen = isVersion ? version : undefined
+    const key = JSON.stringify([chosen, filters])
+    const file = files.get(key) ?? create(chosen, filters)
+    files.set(key, file)
     return file(request)
   }
+}
+
+/** The page's own files, by name, with their media types. */
+const pageParts = {
+  'page.css': 'text/css; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'filters.js': 'text/javascript; charset=utf-8',
+  'uploads.js': 'text/javascript; charset=utf-8',
 }
 
 /** The files of swagger-ui that the page needs. */

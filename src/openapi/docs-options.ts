@@ -21,8 +21,8 @@ export const docsOptions = declareOptions({
     .of<string>(isDocsPath, "Give a path of letters and digits, such as '/swagger'.")
     .shown()
     .default('/swagger'),
-  /** The name of the application. Default `API`. */
-  title: option.text('Give a text.').shown().default('API'),
+  /** The name of the application. Default: the name in `package.json`, otherwise `API`. */
+  title: option.text('Give a text.').shown(),
   /** The application's own version. Default `1.0.0`. */
   version: option.text('Give a text.').shown().default('1.0.0'),
   /** A description of the application, in Markdown. */
@@ -46,6 +46,11 @@ export const docsOptions = declareOptions({
    * Default `3.1`.
    */
   openapi: option.oneOf('3.1', '3.2').shown().default('3.1'),
+  /**
+   * How the filters of lists are documented: `exact` has one parameter for each operator (`price.gte`), `compact` one for
+   * each field, which names its operators. Default `exact`.
+   */
+  filters: option.oneOf('exact', 'compact').shown().default('exact'),
 })
 
 export interface DocsOptions extends OptionsOf<typeof docsOptions> {}
@@ -58,21 +63,29 @@ export interface ResolvedDocs extends DocumentOptions {
   readonly pageAccess: AccessRule
 }
 
+interface DocsDefaults {
+  readonly closed?: boolean
+  readonly server?: string | undefined
+  readonly title?: string | undefined
+}
+
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
  * @param problems receives invalid servers and tags
- * @param defaults `closed`: reads need a token, unless something else is said. `server`: the path of the public address
+ * @param defaults `closed`: reads need a token, unless something else is said. `server`: the path of the public address.
+ * `title`: the name of the application
  * @returns `undefined` if it is off
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
   problems: Problems,
-  { closed = false, server = '/' }: { closed?: boolean; server?: string | undefined } = {},
+  { closed = false, server = '/', title = 'API' }: DocsDefaults = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
   const { servers, tags, secured, ...values } = docsOptions.read(options)
   return Object.freeze({
     ...values,
+    title: values.title ?? title,
     servers: readServers(servers ?? [server], problems),
     tags: readTags(tags, problems),
     access: toAccess(secured ?? closed),

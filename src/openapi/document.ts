@@ -39,12 +39,17 @@ import {
 import type { ErrorFormat } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import {
+  compactFilter,
   declaredParameter,
+  exactFilter,
   readDeclaredRequest,
   headerParameters,
   pathParameters,
   queryParameters,
   requestBody,
+  type DeclaredFilter,
+  type DeclaredOperator,
+  type FilterForm,
 } from './requests.js'
 import { routeResponses } from './responses.js'
 import { createSchemas, type SchemaComponents } from './schemas.js'
@@ -83,6 +88,8 @@ export interface DocumentOptions {
   readonly openRecords?: DocumentedRecords
   /** The version of OpenAPI that it is written in. Default `3.1`. */
   readonly openapi?: OpenApiVersion
+  /** Default `exact`. */
+  readonly filters?: FilterForm
 }
 
 /** Names of records for `x-open-records`. */
@@ -113,7 +120,7 @@ export function createDocument(
   const customErrors = options.errors && createCustomErrors(options.errors, schemas)
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
-  const { title, version, description, openapi = '3.1', endpoints = [] } = options
+  const { title, version, description, openapi = '3.1', endpoints = [], filters } = options
   const addEndpoints = (): void => {
     for (const [index, endpoint] of endpoints.entries()) {
       paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, {
@@ -131,7 +138,9 @@ export function createDocument(
   for (const { documented, path, names } of assignPaths(routes, basePath)) {
     if (documented === firstPackageRoute) addEndpoints()
     const { method } = documented.route
-    const described = toOperation(documented, { docs, ids, names, schemas, schemes })
+    const described = toOperation(documented, {
+      ...{ docs, ids, names, schemas, schemes, filters },
+    })
     const changed = applyChanges(documented, described)
     const operation =
       documented.ofPackage === true ? changed : (customErrors?.operation(changed) ?? changed)
@@ -144,9 +153,22 @@ export function createDocument(
     servers: servers.map((server) => withBasePath(basePath, server)),
     tags: collectTags(docs, options.tags ?? {}),
     ...openExtension(options.openRecords),
+    ...(filters === 'compact' && { 'x-operators': documentedOperators(routes, schemas.visible) }),
     paths,
     components: toComponents(routes, schemas, { paths, schemes, endpoints, customErrors }),
   }
+}
+
+/** The operators of all filters by name. The parameters of a compact document refer to them. */
+function documentedOperators(
+  routes: readonly DocumentedRoute[],
+  visible: VisibleMembers,
+): Readonly<Record<string, Omit<DeclaredOperator, 'name'>>> {
+  const filters = routes.flatMap(
+    ({ route }) => readDeclaredRequest(route.controller, route.member, visible)?.filters ?? [],
+  )
+  const operators = filters.flatMap((filter) => filter.operators)
+  return Object.fromEntries(operators.map(({ name, ...operator }) => [name, operator]))
 }
 
 function openExtension(records: DocumentedRecords | undefined): object {
@@ -210,6 +232,8 @@ interface OperationContext {
   readonly names: readonly string[]
   readonly schemas: SchemaComponents
   readonly schemes: SecuritySchemes
+  /** Default `exact`. */
+  readonly filters?: FilterForm | undefined
 }
 
 /** How a token may be sent, by the name in the document. */
@@ -232,17 +256,22 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
   const { schemas } = context
   const doc = context.docs.get(documented) ?? docMetadata(route.controller, route.member)
   const declared = readDeclaredRequest(route.controller, route.member, schemas.visible)
+  const filters = declared?.filters ?? []
   const parameters = [
     ...pathParameters(route.pattern, context.names),
     ...(classes.query === undefined
       ? []
       : queryParameters(classes.query.type, schemas, route.options.groups)),
     ...(declared?.parameters ?? []).map(declaredParameter),
+    ...filters.flatMap(context.filters === 'compact' ? compactFilter : exactFilter),
     ...headerParameters(doc.headers),
   ]
   const body = requestBody(documented, doc, schemas)
   const text = declared?.description ?? doc.description
-  const description = withDemands(text ?? '', documented.access)
+  const description = withDemands(
+    context.filters === 'compact' ? withOperators(text, filters) : (text ?? ''),
+    documented.access,
+  )
   return {
     tags: [...tagsOf(documented, doc)],
     summary: doc.summary ?? shortened(text) ?? toSummary(route.member),
@@ -254,6 +283,15 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
     ...(doc.deprecated ? { deprecated: true } : {}),
     security: security(documented, context.schemes),
   }
+}
+
+/** Appends the meaning of the operators, which the parameters of a compact document only name. */
+function withOperators(text: string | undefined, filters: readonly DeclaredFilter[]): string {
+  const operators = filters.flatMap((filter) => filter.operators)
+  const meanings = new Map(operators.map(({ name, description }) => [name, description]))
+  const lines = [...meanings].map(([name, meaning]) => `- \`${name}\`: ${meaning}`)
+  const list = lines.length === 0 ? [] : [`Operators of filters:\n${lines.join('\n')}`]
+  return [...(text === undefined ? [] : [text]), ...list].join('\n\n')
 }
 
 function tagsOf({ route }: DocumentedRoute, doc: DocMetadata): readonly string[] {

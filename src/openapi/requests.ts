@@ -45,11 +45,37 @@ export interface DeclaredParameter {
   readonly isList?: boolean
 }
 
+/** An operator of a filter: `price.gte`. */
+export interface DeclaredOperator {
+  readonly name: string
+  readonly description: string
+  /** `value` has the schema of the filter, `list` is several of them, `text` is any text, `flag` is true or false. */
+  readonly operand: 'value' | 'list' | 'text' | 'flag'
+}
+
+/** A field or an aggregate that is compared: `price` and its operators. */
+export interface DeclaredFilter {
+  readonly name: string
+  /** The description of the parameter without an operator. Default: the operator is required. */
+  readonly description?: string | undefined
+  /** The schema of a value. */
+  readonly schema: JsonSchema
+  readonly operators: readonly DeclaredOperator[]
+}
+
+/**
+ * How filters are documented: `exact` has one parameter for each operator, `compact` one for each field, with the names
+ * of its operators in `x-filter`.
+ */
+export type FilterForm = 'exact' | 'compact'
+
 /** The requests of a route that reads its query itself. */
 export interface DeclaredRequest {
   /** Default: `@Doc`. */
   readonly description?: string | undefined
   readonly parameters: readonly DeclaredParameter[]
+  /** Default: none. */
+  readonly filters?: readonly DeclaredFilter[]
 }
 
 const declaredRequests =
@@ -87,6 +113,49 @@ export function declaredParameter({
     ...(isList && { style: 'form', explode: true }),
     schema: isList ? { type: 'array', items: { ...schema } } : { ...schema },
   }
+}
+
+/** The parameters of a filter in the exact document: `price`, `price.gte` … */
+export function exactFilter(filter: DeclaredFilter): ParameterObject[] {
+  const { name, description, schema, operators } = filter
+  const comparisons = operators.map((operator) => declaredParameter(comparison(filter, operator)))
+  if (description === undefined) return comparisons
+  return [declaredParameter({ name, description, schema }), ...comparisons]
+}
+
+/** The one parameter of a filter in the compact document. Its `x-filter` names the operators. */
+export function compactFilter(filter: DeclaredFilter): ParameterObject[] {
+  const [first, ...rest] = exactFilter(filter)
+  if (first === undefined || rest.length === 0) return first === undefined ? [] : [first]
+  const { name, operators } = filter
+  const names = operators.map((operator) => operator.name)
+  return [
+    {
+      ...first,
+      description: `${String(first.description)} Operators: ${names.join(', ')}.`,
+      'x-filter': { name, operators: names },
+    },
+  ]
+}
+
+function comparison(
+  { name, schema }: DeclaredFilter,
+  operator: DeclaredOperator,
+): DeclaredParameter {
+  const { description, operand } = operator
+  const isList = operand === 'list'
+  return {
+    name: `${name}.${operator.name}`,
+    description,
+    schema: operandSchemas[operand] ?? schema,
+    ...(isList && { isList }),
+  }
+}
+
+/** The schemas of operands that are not values of the field. */
+const operandSchemas: Readonly<Partial<Record<DeclaredOperator['operand'], JsonSchema>>> = {
+  text: { type: 'string' },
+  flag: { type: 'string', enum: ['true', 'false'] },
 }
 
 /** @param names the parameters' names in the document's path, from left to right; the handler's may differ */

@@ -1,6 +1,6 @@
 /**
  * Measures how long two large pages take in a real Chromium, on a machine that does nothing else: the first row of 100,000 in the
- * admin page (at most 0.5 s), and `/swagger` of 60 records until its filter shows an operation (at most 2 s).
+ * admin page (at most 0.5 s), and `/swagger` of 60 records until its operations are listed and one is open (at most 1.5 s).
  * `npm run build && TSX_TSCONFIG_PATH=test/tsconfig.json node --import tsx test/browser/page-times.ts [runs]`
  * Prints every time and the median. Exits with 1 if a median is over its limit.
  */
@@ -60,7 +60,8 @@ async function measureSwagger(): Promise<number> {
     return await withPage(app.url, ({ page }) =>
       measure(page, `${app.url}/swagger`, async () => {
         await page.getByLabel('Filter').fill('part7 post')
-        await page.locator('.opblock-post').first().waitFor()
+        await page.locator('.opblock-post .opblock-summary-control').first().click()
+        await page.locator('.opblock-post .opblock-body').first().waitFor()
       }),
     )
   } finally {
@@ -70,7 +71,7 @@ async function measureSwagger(): Promise<number> {
 
 const results = [
   { what: `first row of ${rows} in the admin page`, limit: 500, median: await measureAdmin() },
-  { what: '/swagger of 60 records', limit: 2000, median: await measureSwagger() },
+  { what: '/swagger of 60 records', limit: 1500, median: await measureSwagger() },
 ]
 for (const { what, limit, median } of results)
   process.stdout.write(`${what}: ${median} ms, at most ${limit} ms\n`)

@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
+import {
+  type Application,
+  bootstrap,
+  Controller,
+  Doc,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  type UploadedFile,
+} from 'filigree'
 import type { Locator, Page, Response } from 'playwright-core'
 import { displays, seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
@@ -32,7 +43,7 @@ describe('/swagger in a browser', () => {
         return { title, anonymous, read, written, apart, errors: notOf401(errors), strangers }
       })
       expect(result).toEqual({
-        title: 'API',
+        title: 'filigree',
         anonymous: '401',
         read: '200',
         written: '201',
@@ -109,6 +120,28 @@ describe('/swagger in a browser', () => {
   )
 
   it(
+    'tries uploads of routes that do not name their files',
+    async () => {
+      await using uploads = await bootstrap(UploadModule, options)
+      const result = await withPage(uploads.url, async ({ page, errors }) => {
+        await page.goto(`${uploads.url}/swagger`)
+        await open(page, 'Upload-uploadAdd')
+        const block = page.locator('#operations-Upload-uploadAdd')
+        await beginTrying(block)
+        await block.getByLabel('Name of the file').fill('photo')
+        await block.getByLabel('File', { exact: true }).setInputFiles({
+          ...{ name: 'lamp.txt', mimeType: 'text/plain', buffer: Buffer.from('a lamp') },
+        })
+        await block.getByText('photo: lamp.txt').waitFor()
+        const response = await execute(page, block)
+        return { status: response.status(), body: await response.json(), errors }
+      })
+      expect(result).toEqual({ status: 200, body: { size: 6 }, errors: [] })
+    },
+    time,
+  )
+
+  it(
     'shows texts of @Doc and runs none of them',
     async () => {
       await using hostile = await bootstrap(HostileModule, {
@@ -164,6 +197,39 @@ describe('/swagger of 60 records', () => {
     time,
   )
 
+  it(
+    'folds the filters of a list, sends one with an operator, and reports no error',
+    () =>
+      withPage(many.url, async ({ page, errors, strangers }) => {
+        const warnings: string[] = []
+        page.on('console', (message) => warnings.push(message.text()))
+        await page.goto(`${many.url}/swagger`)
+        await page.getByLabel('Filter').fill('part7 get')
+        await open(page, 'Part7-part7List')
+        const block = page.locator('#operations-Part7-part7List')
+        const lines = block.locator('.filter-line button')
+        expect(await lines.allTextContents()).toEqual(['id', 'name', 'status', 'price', 'dueAt'])
+        const operator = block.locator('tr[data-param-name="price.gte"]')
+        expect(await operator.count()).toBe(0)
+        await beginTrying(block)
+        expect(await isInView(block.locator('.execute'))).toBe(true)
+        await lines.getByText('price').click()
+        await operator.locator('input').fill('5')
+        await lines.getByText('price').click()
+        await block.getByText('price.gte = 5').waitFor()
+        const response = await execute(page, block)
+        expect(new URL(response.url()).searchParams.get('price.gte')).toBe('5')
+        expect(response.status()).toBe(200)
+        await open(page, 'Part7-part7Aggregate')
+        const aggregate = page.locator('#operations-Part7-part7Aggregate')
+        await beginTrying(aggregate)
+        await aggregate.locator('.filter-line button').getByText('having.count').click()
+        await aggregate.locator('tr[data-param-name="having.count.in"]').waitFor()
+        expect({ errors, warnings, strangers }).toEqual({ errors: [], warnings: [], strangers: [] })
+      }),
+    time,
+  )
+
   it.each(displays)(
     'has no serious accessibility problem, %s and %i pixels wide',
     (colorScheme, width) =>
@@ -195,6 +261,14 @@ describe('/swagger of 60 records', () => {
 /** The contents of both storages of the browser. */
 const storedText =
   '[sessionStorage, localStorage].map((storage) => JSON.stringify(Object.fromEntries(Object.entries(storage))))'
+
+/** Whether an element is within the visible part of the page, without scrolling. */
+function isInView(element: Locator): Promise<boolean> {
+  return element.evaluate((shown) => {
+    const { top, bottom } = shown.getBoundingClientRect()
+    return top >= 0 && bottom <= innerHeight
+  })
+}
 
 async function authorize(page: Page): Promise<void> {
   await page.locator('.btn.authorize').first().click()
@@ -261,6 +335,18 @@ async function execute(page: Page, block: Locator): Promise<Response> {
 function notOf401(errors: readonly string[]): string[] {
   return errors.filter((text) => !text.includes('401 (Unauthorized)'))
 }
+
+@Controller('/uploads')
+class UploadController {
+  @Post('/')
+  @NoAuth
+  add(files: { photo: UploadedFile }) {
+    return { size: files.photo.size }
+  }
+}
+
+@Module({ controllers: [UploadController] })
+class UploadModule {}
 
 function evil(name: string): string {
   return (

@@ -89,6 +89,21 @@ interface Operation {
   responses: { [status: string]: ReceivedResponse }
 }
 
+interface CompactParameter {
+  name: string
+  in: string
+  description?: string
+  'x-filter'?: { name: string; operators: string[] }
+}
+interface Compact {
+  'x-operators'?: object
+  paths: { [path: string]: { get?: { description?: string; parameters?: CompactParameter[] } } }
+}
+
+function queryOf(document: Compact, path: string): CompactParameter[] {
+  return (document.paths[path]?.get?.parameters ?? []).filter((one) => one.in === 'query')
+}
+
 /** The headers of every response, which the document does not repeat. */
 const usual = /^(content-|x-content-type|access-control-|vary$|cache-control$|www-auth)/
 
@@ -217,6 +232,45 @@ describe('the document of crud and its routes', () => {
     )
     for (const name of ['note', 'cost', 'limit', 'meta']) expect(required).not.toContain(name)
     expect(components.schemas.Label?.required).toStrictEqual(['id', 'name'])
+  })
+
+  it('lists one parameter for each field in the compact form, with operators that the server accepts', async () => {
+    const compact = (await app.inject('/swagger/openapi.json?filters=compact')).json() as Compact
+    const exact = app.openapi as unknown as Compact
+    ajv.addSchema(compact, 'compact')
+    expect(JSON.stringify(compact).length).toBeLessThan(JSON.stringify(exact).length / 2)
+    for (const path of ['/parcels', '/parcels/aggregate']) {
+      const filters = queryOf(compact, path).flatMap((one) => one['x-filter'] ?? [])
+      const names = filters.map(({ name }) => name)
+      expect(new Set(names).size).toBe(names.length)
+      const plain = queryOf(compact, path).map(({ name }) => name)
+      const accepted = filters.flatMap(({ name, operators }) =>
+        operators.map((operator) => `${name}.${operator}`),
+      )
+      expect([...new Set([...plain, ...accepted])].sort()).toEqual(
+        queryOf(exact, path)
+          .map(({ name }) => name)
+          .sort(),
+      )
+      for (const { operators } of filters)
+        for (const operator of operators) expect(compact['x-operators']).toHaveProperty(operator)
+    }
+    expect(queryOf(compact, '/parcels').find(({ name }) => name === 'price')).toMatchObject({
+      description: expect.stringContaining('Operators: eq, ne, gt, gte,'),
+    })
+    expect(compact.paths['/parcels']?.get?.description).toContain('- `gte`: Greater or equal.')
+  })
+
+  it('have the form of filters that the options choose', async () => {
+    const docs = { filters: 'compact' } as const
+    const settings = { listen: false, logger: false, database: 'sqlite::memory:', docs } as const
+    await using small = await bootstrap(Post, { ...settings, env: { APP_API_KEY: 'key' } })
+    const compact = (await small.inject('/swagger/openapi.json')).json() as Compact
+    expect(compact).toHaveProperty('x-operators')
+    expect(small.openapi).toEqual(compact)
+    const exact = (await small.inject('/swagger/openapi.json?filters=exact')).json() as Compact
+    expect(exact).toEqual(app.openapi)
+    expect((await small.inject('/swagger/openapi.json?filters=other')).status).toBe(400)
   })
 
   it('require versions only where a record has them', () => {

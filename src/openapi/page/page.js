@@ -4,9 +4,12 @@
  */
 const scriptAddress = document.currentScript.src
 const version = new URLSearchParams(location.search).get('version')
-const documentAddress =
-  new URL('openapi.json', scriptAddress).href +
-  (version === null ? '' : '?version=' + encodeURIComponent(version))
+// The compact form is a fraction of the exact one. `expandFilters` adds the operators to the operation that is opened.
+const documentQuery = new URLSearchParams({
+  filters: 'compact',
+  ...(version !== null && { version }),
+})
+const documentAddress = `${new URL('openapi.json', scriptAddress).href}?${documentQuery}`
 
 /** Groups are open if at most this many operations are shown. */
 const maxOpenOperations = 30
@@ -72,15 +75,17 @@ function filterOperations(groups, text) {
     .filter((group) => group.get('operations').size > 0)
 }
 
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
+
 const schemaAddress = '#/components/schemas/'
 /** References inside references are replaced this often. Then a schema is shown by its name and type only. */
 const maxReferences = 3
 
 /**
- * A plugin that replaces the references of the part that is opened. The resolver of Swagger UI resolves the whole document first,
- * which takes seconds for a large one.
+ * A plugin that completes the part that is opened: its references and the operators of its filters. The resolver of Swagger UI
+ * resolves the whole document first, which takes seconds for a large one.
  */
-function referencesPlugin(document) {
+function subtreePlugin(document) {
   const valueAt = (keys) => keys.reduce((value, key) => value?.[key], document)
   const targetOf = (reference) => {
     const keys = reference.slice(2).split('/')
@@ -105,9 +110,46 @@ function referencesPlugin(document) {
   }
   return {
     fn: {
-      resolveSubtree: async (_, keys) => ({ spec: resolve(valueAt(keys)), errors: [] }),
+      resolveSubtree: async (_, keys) => {
+        const subtree = resolve(valueAt(keys))
+        const isOperation = keys[0] === 'paths'
+        const spec = isOperation ? expandFilters(subtree, document['x-operators']) : subtree
+        return { spec, errors: [] }
+      },
+    },
+    statePlugins: {
+      // Swagger UI reads the text of a document as YAML, which takes seconds for a large one.
+      spec: {
+        wrapActions: {
+          parseToJson:
+            (_, { specActions }) =>
+            () =>
+              specActions.updateJsonSpec(outline(document)),
+        },
+      },
     },
   }
+}
+
+/** The parts of an operation that the list of operations shows. */
+const outlineKeys = ['tags', 'summary', 'operationId', 'deprecated', 'security', 'servers']
+
+/** The document without the contents of its operations, which are added when an operation is opened. */
+function outline(document) {
+  const pick = (operation) =>
+    Object.fromEntries(
+      outlineKeys.filter((key) => key in operation).map((key) => [key, operation[key]]),
+    )
+  const paths = Object.entries(document.paths ?? {}).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(item).map(([name, part]) => [
+        name,
+        methods.includes(name) ? pick(part) : part,
+      ]),
+    ),
+  ])
+  return { ...document, paths: Object.fromEntries(paths) }
 }
 
 const count = (groups) => groups.reduce((sum, group) => sum + group.get('operations').size, 0)
@@ -186,8 +228,6 @@ function improveAccessibility(root) {
   for (const block of root.querySelectorAll('pre')) block.tabIndex = 0
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
-
 function countOperations({ paths = {} }) {
   const names = Object.values(paths).flatMap((item) => Object.keys(item))
   return names.filter((name) => methods.includes(name)).length
@@ -198,10 +238,17 @@ function show(spec, token) {
   document.title = spec.info.title
   const total = countOperations(spec)
   const ui = SwaggerUIBundle({
-    spec,
+    // Not the document itself, of which Swagger UI would make a text: `subtreePlugin` gives it.
+    spec: { openapi: spec.openapi },
     dom_id: '#swagger-ui',
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [tokenStorage, filterPlugin(total), () => referencesPlugin(spec)],
+    plugins: [
+      tokenStorage,
+      filterPlugin(total),
+      filtersPlugin,
+      uploadsPlugin,
+      () => subtreePlugin(spec),
+    ],
     layout: 'BaseLayout',
     filter: '',
     // The list of schemas is closed too if there are many.

@@ -3,7 +3,7 @@ import { hasConditions } from '../../auth/access.js'
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class.js'
 import type { DocOptions } from '../../openapi/doc.js'
-import type { DeclaredParameter, DeclaredRequest } from '../../openapi/requests.js'
+import type { DeclaredFilter, DeclaredParameter, DeclaredRequest } from '../../openapi/requests.js'
 import type { VisibleMembers } from '../../openapi/visible-members.js'
 import { aggregateFunctions } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
@@ -18,7 +18,7 @@ import {
   aggregateValues,
   ColumnValues,
   countValues,
-  documentComparison,
+  documentOperator,
   type OperandValues,
 } from './operand-values.js'
 
@@ -171,16 +171,13 @@ export function documentRequest(
     case 'list':
       return {
         description: `Rows of ${name}. ${relationText(part)}`.trim(),
-        parameters: withFilters(part, documentInputs(part, 'list')),
+        ...withFilters(part, documentInputs(part, 'list')),
       }
     case 'aggregate':
       return {
         description:
           `Counts, sums, averages, minima and maxima of ${name}. ${relationText(part)}`.trim(),
-        parameters: withFilters(part, [
-          ...documentInputs(part, 'aggregate'),
-          ...havingParameters(part.columns),
-        ]),
+        ...withFilters(part, documentInputs(part, 'aggregate'), havingFilters(part.columns)),
       }
     case 'find':
       return { parameters: [...documentInputs(part, 'find'), ...shardParameters(part)] }
@@ -191,11 +188,17 @@ export function documentRequest(
 
 function withFilters(
   { search, columns }: VisibleTable,
-  parameters: readonly DeclaredParameter[],
-): DeclaredParameter[] {
-  const all = [...parameters, ...(search === undefined ? [] : [searchParameter(search)])]
-  const names = new Set(all.map(({ name }) => name))
-  return [...all, ...columns.flatMap(fieldParameters).filter(({ name }) => !names.has(name))]
+  inputs: readonly DeclaredParameter[],
+  having: readonly DeclaredFilter[] = [],
+): Pick<DeclaredRequest, 'parameters' | 'filters'> {
+  const parameters = [...inputs, ...(search === undefined ? [] : [searchParameter(search)])]
+  const names = new Set(parameters.map(({ name }) => name))
+  const fields = columns.map(fieldFilter)
+  // The name of an input is never the field of the same name, whose operators can still be used.
+  const filters = fields.map((one) =>
+    names.has(one.name) ? { ...one, description: undefined } : one,
+  )
+  return { parameters, filters: [...having, ...filters] }
 }
 
 /** For operations without a filter, which names the shard elsewhere. */
@@ -225,8 +228,8 @@ const listHeaders = {
 
 const text = { type: 'string' }
 
-/** The parameters of `having` by exact name: `having.count.gte`, `having.sumPrice.between` … */
-function havingParameters(columns: readonly Column[]): DeclaredParameter[] {
+/** The filters of groups: `having.count` with `gte`, `having.sumPrice` with `between` … */
+function havingFilters(columns: readonly Column[]): DeclaredFilter[] {
   const measures: [string, Column | undefined, OperandValues][] = [
     ['count', undefined, countValues],
   ]
@@ -235,16 +238,11 @@ function havingParameters(columns: readonly Column[]): DeclaredParameter[] {
       if (hasAggregate(column, called))
         measures.push([nameOf(called, column), column, aggregateValues(column, called)])
   }
-  return measures.flatMap(([name, column, values]) =>
-    havingOperators(column).map((operator) =>
-      documentComparison(
-        `having.${name}`,
-        operator,
-        values,
-        'Only groups that meet this condition.',
-      ),
-    ),
-  )
+  return measures.map(([name, column, { schema }]) => ({
+    name: `having.${name}`,
+    schema,
+    operators: havingOperators(column).map(documentOperator),
+  }))
 }
 
 function searchParameter({ columns }: TableSearch): DeclaredParameter {
@@ -253,32 +251,25 @@ function searchParameter({ columns }: TableSearch): DeclaredParameter {
   return { name: 'search', description, schema: text }
 }
 
-/** The filter parameters of a field: `price`, `price.gte` … */
-function fieldParameters(column: Column): DeclaredParameter[] {
-  const { property, compares } = column
+/** The filter of a field: `price`, `price.gte` … */
+function fieldFilter(column: Column): DeclaredFilter {
+  const { property: name, compares } = column
+  const operators = operatorsFor(compares)
+  const documented = operators.map(documentOperator)
   if (compares === 'json') {
     const description = 'JSON such as {"path":["a","b"],"eq":1}.'
-    return [
-      { name: property, description, schema: text },
-      {
-        name: `${property}.path`,
-        description: 'The path of a value in the JSON. Needs a comparison in another parameter.',
-        schema: text,
-      },
-      ...operatorsFor(compares).map((operator) => ({
-        name: `${property}.${operator}`,
-        description: operatorOf(operator).meaning,
-        schema: text,
-      })),
-    ]
+    return { name, description, schema: text, operators: [jsonPath, ...documented] }
   }
-  const values = new ColumnValues(column)
-  const operators = operatorsFor(compares)
-  const comparisons = operators.map((operator) => documentComparison(property, operator, values))
-  if (!operators.includes('eq')) return comparisons
-  const { schema } = values
-  return [{ name: property, description: operatorOf('eq').meaning, schema }, ...comparisons]
+  const { schema } = new ColumnValues(column)
+  const description = operators.includes('eq') ? operatorOf('eq').meaning : undefined
+  return { name, description, schema, operators: documented }
 }
+
+const jsonPath = {
+  name: 'path',
+  description: 'The path of a value in the JSON. Needs a comparison in another parameter.',
+  operand: 'text',
+} as const
 
 function relationText({ relations }: VisibleTable): string {
   if (relations.length === 0) return ''

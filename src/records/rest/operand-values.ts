@@ -4,15 +4,16 @@
  */
 import type { Column } from '../../engines/contract/table.js'
 import { listItems, type TextValues } from '../../http/query-string.js'
-import type { DeclaredParameter } from '../../openapi/requests.js'
+import type { DeclaredOperator } from '../../openapi/requests.js'
+import type { JsonSchema } from '../../fields/kinds/kind.js'
 import { isMap, parseJson, tryParseJson } from '../../core/json.js'
-import { operatorOf, type Operator } from '../../sql/operators.js'
+import { operatorOf, type OperandKind, type Operator } from '../../sql/operators.js'
 import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
 
-type ParameterSchema = DeclaredParameter['schema']
+type ParameterSchema = JsonSchema
 
 export interface OperandValues {
   readonly schema: ParameterSchema
@@ -75,22 +76,21 @@ export function readFlag(name: string, text: string | string[]): boolean {
   throw invalid(name, 'type', 'must be true or false')
 }
 
-/** Documents the parameter of a comparison: `price.gte`, `having.count.between`. */
-export function documentComparison(
-  operand: string,
-  operator: Operator,
-  values: OperandValues,
-  description: string = operatorOf(operator).meaning,
-): DeclaredParameter {
-  const { operand: kind } = operatorOf(operator)
-  const name = `${operand}.${operator}`
-  if (kind === 'flag')
-    return { name, description, schema: { type: 'string', enum: ['true', 'false'] } }
-  if (kind === 'pattern' || kind === 'part')
-    return { name, description, schema: { type: 'string' } }
-  const isList = kind === 'list' || kind === 'values'
-  return { name, description, schema: values.schema, ...(isList ? { isList } : {}) }
+/** Documents an operator of a field or of an aggregate. */
+export function documentOperator(name: Operator): DeclaredOperator {
+  const { operand, meaning } = operatorOf(name)
+  return { name, description: meaning, operand: documentedOperands[operand] }
 }
+
+const documentedOperands = {
+  value: 'value',
+  item: 'value',
+  list: 'list',
+  values: 'list',
+  pattern: 'text',
+  part: 'text',
+  flag: 'flag',
+} as const satisfies Record<OperandKind, DeclaredOperator['operand']>
 
 /** The values of a column. */
 export class ColumnValues implements OperandValues {
