@@ -25,6 +25,8 @@ export interface ControlError {
   readonly path: string
   /** A text that follows the label: `must be an integer`. */
   readonly message: string
+  /** The message is complete: the application's own words. */
+  readonly isComplete?: boolean
 }
 
 export interface ControlOptions {

@@ -9,7 +9,7 @@ import {
   type ControlOptions,
 } from './control.js'
 import { el, listen } from './element.js'
-import { findFieldError } from './field-rules.js'
+import { findFieldError, toFieldError } from './field-rules.js'
 import { hasLines, parseInput, toInputText, Unreadable } from './field-values.js'
 import { isFile, makeFileControl } from './file-control.js'
 import { labelOf, type FieldInfo } from './schema.js'
@@ -73,11 +73,9 @@ function makeInputControl(field: FieldInfo, options: ControlOptions): Control {
     findError: () => {
       if (isUntouched()) return undefined
       const value = read()
-      const message =
-        value instanceof Unreadable
-          ? `must be ${field.kind.label}`
-          : findFieldError(field, value, options.isNew && options.isBulk !== true)
-      return message === undefined ? undefined : { path: '', message }
+      if (value instanceof Unreadable)
+        return toFieldError(field, 'type', `must be ${field.kind.label}`)
+      return findFieldError(field, value, options.isNew && options.isBulk !== true)
     },
   }
 }
@@ -170,8 +168,7 @@ function makeGroup(field: FieldInfo, options: ControlOptions): Control {
       if (read() === undefined || read() === null) return undefined
       for (const member of members) {
         const error = member.findError()
-        if (error !== undefined)
-          return { path: joinPath(member.name, error.path), message: error.message }
+        if (error !== undefined) return { ...error, path: joinPath(member.name, error.path) }
       }
       return undefined
     },

@@ -1,41 +1,54 @@
 /** Validates fields with the same rules and messages as the server. A test compares both. */
 import { valueTypes } from './field-values.js'
+import type { ControlError } from './control.js'
 import type { FieldInfo, KindInfo } from './schema.js'
 
 const withUnit = (count: number, unit: string): string =>
   `${count} ${unit}${count === 1 ? '' : 's'}`
 
-/** @returns a text that follows the field's name, such as `must be an integer`, or undefined if the value is valid */
+/** @returns undefined if the value is valid */
 export function findFieldError(
   field: FieldInfo,
   value: unknown,
   isNew: boolean,
-): string | undefined {
-  if (value === undefined) return isNew && field.required ? 'is required' : undefined
-  if (value === null) return field.nullable ? undefined : 'must not be null'
+): ControlError | undefined {
+  const error = (code: string, message: string): ControlError => toFieldError(field, code, message)
+  if (value === undefined)
+    return isNew && field.required ? error('required', 'is required') : undefined
+  if (value === null) return field.nullable ? undefined : error('type', 'must not be null')
   if (field.list === true) {
     const items = Array.isArray(value) ? (value as unknown[]) : []
-    return items.map((item) => findValueError(field, item)).find((error) => error !== undefined)
+    return items.map((item) => findValueError(field, item)).find((found) => found !== undefined)
   }
   if (value === '' && isNew && field.required === true && field.minLength === undefined)
-    return 'is required'
+    return error('required', 'is required')
   return findValueError(field, value)
 }
 
-function findValueError(field: FieldInfo, value: unknown): string | undefined {
+/** The error of a rule, in the application's words if it has any. @param message follows the label */
+export function toFieldError(field: FieldInfo, code: string, message: string): ControlError {
+  const ownMessage = field.messages?.[code]
+  return ownMessage === undefined
+    ? { path: '', message }
+    : { path: '', message: ownMessage, isComplete: true }
+}
+
+function findValueError(field: FieldInfo, value: unknown): ControlError | undefined {
   const { kind, min, max, minLength, maxLength, pattern, oneOf } = field
-  if (!isOfKind(kind, value)) return `must be ${kind.label}`
+  const error = (code: string, message: string): ControlError => toFieldError(field, code, message)
+  if (!isOfKind(kind, value)) return error('type', `must be ${kind.label}`)
   const [size, unit] = sizeOf(kind, value)
   const compare = comparisons[kind.comparison]
-  if (min !== undefined && compare(value, min) < 0) return `must be at least ${min}`
-  if (max !== undefined && compare(value, max) > 0) return `must be at most ${max}`
+  if (min !== undefined && compare(value, min) < 0) return error('min', `must be at least ${min}`)
+  if (max !== undefined && compare(value, max) > 0) return error('max', `must be at most ${max}`)
   if (minLength !== undefined && size < minLength)
-    return `must have at least ${withUnit(minLength, unit)}`
+    return error('minLength', `must have at least ${withUnit(minLength, unit)}`)
   if (maxLength !== undefined && size > maxLength)
-    return `must have at most ${withUnit(maxLength, unit)}`
-  if (pattern !== undefined && !matches(pattern, value)) return `must match ${pattern}`
+    return error('maxLength', `must have at most ${withUnit(maxLength, unit)}`)
+  if (pattern !== undefined && !matches(pattern, value))
+    return error('pattern', `must match ${pattern}`)
   if (oneOf !== undefined && !oneOf.includes(value as string))
-    return `must be one of ${oneOf.join(', ')}`
+    return error('oneOf', `must be one of ${oneOf.join(', ')}`)
   return undefined
 }
 

@@ -47,10 +47,7 @@ export function makeFileControl(field: FieldInfo, options: ControlOptions): Cont
       input.focus()
     },
     showError,
-    findError: () => {
-      const message = findFieldError(field, value, options.isNew && options.isBulk !== true)
-      return message === undefined ? undefined : { path: '', message }
-    },
+    findError: () => findFieldError(field, value, options.isNew && options.isBulk !== true),
   }
 }
 

@@ -146,7 +146,8 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
         const error = control.findError()
         if (error === undefined) return []
         const path = joinPath(control.name, error.path)
-        return [{ path, message: `${path} ${error.message}` }]
+        const message = error.isComplete === true ? error.message : `${path} ${error.message}`
+        return [{ path, message }]
       })
       const messages = showFieldErrors(errors)
       if (messages.length > 0) showError(toSentences(messages))

@@ -349,8 +349,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
           for (const one of part.controls) {
             const error = one.findError()
             if (error === undefined) continue
-            const path = joinPath(kind, index, one.name, error.path)
-            return { path, message: error.message }
+            return { ...error, path: joinPath(kind, index, one.name, error.path) }
           }
       return undefined
     },

@@ -48,6 +48,8 @@ export interface FieldInfo {
   readonly by?: string
   readonly fields?: readonly FieldInfo[]
   readonly help?: string
+  /** The application's own words for the rules, by rule. */
+  readonly messages?: Readonly<Partial<Record<string, string>>>
   readonly order?: true
 }
 

@@ -12,6 +12,7 @@ import {
 } from './check-constraints.js'
 import {
   addDepthViolation,
+  addMessage,
   addUnknownKeys,
   addViolation,
   maxViolations,
@@ -21,6 +22,7 @@ import { toTimestamp } from './kinds/dates.js'
 import { toProperty, maxDepth } from './kinds/table.js'
 import { toConditionalResult } from './constraint-runner.js'
 import { writeRules, writeTextForm } from './rule-code.js'
+import type { MessageRule } from './rules.js'
 import { readShape, type ShapeField, type Shape } from './shape.js'
 import type { Problems } from '../errors/problems.js'
 import { skipsObjectRules, securedField } from './field.js'
@@ -110,8 +112,11 @@ class FieldWriter {
   }
 
   #writeConditional(constraintCode: WrittenConstraints, code: string, text: string): string {
-    const result = `${this.#writer.functions.constant(toConditionalResult)}(${quote(code)}, ${quote(text)})`
-    return constraintCode.defer(result)
+    const message = this.#plan.field.messages[code as MessageRule]
+    const make = this.#writer.functions.constant(toConditionalResult)
+    return constraintCode.defer(
+      `${make}(${quote(code)}, ${quote(message ?? text)}, ${message !== undefined})`,
+    )
   }
 
   #writeDefault(value: unknown): string {
@@ -234,7 +239,9 @@ class FieldWriter {
   #writeViolationAt(path: string, code: string, text: string, value: unknown): string {
     const { functions } = this.#writer
     const rest = value === undefined ? '' : `, ${functions.constant(value)}`
-    return `${functions.constant(addViolation)}(violations, ${path}, ${quote(code)}, ${quote(text)}${rest});`
+    const message = this.#plan.field.messages[code as MessageRule]
+    const add = functions.constant(message === undefined ? addViolation : addMessage)
+    return `${add}(violations, ${path}, ${quote(code)}, ${quote(message ?? text)}${rest});`
   }
 }
 

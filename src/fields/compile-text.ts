@@ -85,10 +85,13 @@ class UnreadableText {
   readonly text: string
   /** The path of the item in a list: `.2`. */
   readonly path: string
+  /** The text is a complete message in the application's words. */
+  readonly isMessage: boolean
 
-  constructor(text: string, path = '') {
+  constructor(text: string, { path = '', isMessage = false } = {}) {
     this.text = text
     this.path = path
+    this.isMessage = isMessage
   }
 }
 
@@ -103,7 +106,8 @@ function convert(
     if (!Object.hasOwn(values, name) || values[name] === undefined) continue
     const value = read(values[name])
     if (value instanceof UnreadableText) {
-      unreadable.set(name, { path: name + value.path, code: 'type', text: value.text })
+      const { text, path, isMessage } = value
+      unreadable.set(name, { path: name + path, code: 'type', text, isMessage })
       values[name] = undefined
     } else values[name] = value
   }
@@ -143,7 +147,8 @@ function readerOf(field: ShapeField): TextReader {
     const list: unknown[] = []
     for (const [index, item] of (Array.isArray(raw) ? (raw as unknown[]) : [raw]).entries()) {
       const value = readItem(item)
-      if (value instanceof UnreadableText) return new UnreadableText(value.text, `.${index}`)
+      if (value instanceof UnreadableText)
+        return new UnreadableText(value.text, { path: `.${index}`, isMessage: value.isMessage })
       // A client may send the items of a class one by one, or as one JSON list.
       if (field.nested !== undefined && typeof item === 'string' && Array.isArray(value))
         list.push(...(value as unknown[]))
@@ -199,15 +204,18 @@ function readRepeated(field: ShapeField, raw: unknown[], readItem: TextReader): 
 function itemReaderOf(field: ShapeField): TextReader {
   const { fromText, label } = field.entry
   if (hasUnknownKind(field)) return (raw) => raw
+  const message = field.messages.type
+  const isMessage = message !== undefined
   const wrongKind = new UnreadableText(
-    `must be ${field.nested === undefined ? label : 'an object, written as JSON'}`,
+    message ?? `must be ${field.nested === undefined ? label : 'an object, written as JSON'}`,
+    { isMessage },
   )
   const asDate = field.declared === undefined && field.kind === 'datetime'
   return (raw) => {
     if (typeof raw !== 'string') return raw
     const value = fromText(raw)
     if (value === undefined) {
-      const hint = field.entry.hint?.(raw)
+      const hint = isMessage ? undefined : field.entry.hint?.(raw)
       return hint === undefined ? wrongKind : new UnreadableText(`${wrongKind.text}; ${hint}`)
     }
     return asDate ? new Date(raw) : value

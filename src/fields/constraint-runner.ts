@@ -90,10 +90,12 @@ function runDeferredCheck(entry: DeferredCheck, run: DeferredRun): void {
 }
 
 /** A violation of the value itself that is reported only if the conditions hold. */
-export function toConditionalResult(code: string, text: string): ConditionalResult {
-  const violations: Violation[] = []
-  addViolation(violations, '', code, text)
-  return { violations, deferred: [] }
+export function toConditionalResult(
+  code: string,
+  text: string,
+  isMessage: boolean,
+): ConditionalResult {
+  return { violations: [{ path: '', code, text, isMessage }], deferred: [] }
 }
 
 export interface ConstraintRule {

@@ -1,4 +1,5 @@
 /** Derives classes from other classes: `pick`, `omit`, `partial` and `Page.of`. Source: public API, Records. */
+import { isMap } from '../core/json.js'
 import { copyEmittedType } from '../metadata/dialect.js'
 import { constructorOf, type Class } from '../metadata/class.js'
 import {
@@ -140,7 +141,12 @@ function classWithInitialValues(
 }
 
 function toOptional({ kind, rules }: FieldMetadata): FieldMetadata {
-  return { kind, rules: { ...rules, default: undefined, optional: true } }
+  const { messages } = rules
+  const withoutRequired = isMap(messages) ? { ...messages, required: undefined } : messages
+  return {
+    kind,
+    rules: { ...rules, messages: withoutRequired, default: undefined, optional: true },
+  }
 }
 
 function onlyIfSent(metadata: ValidatorMetadata): ValidatorMetadata {

@@ -4,6 +4,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import { type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
 import { isOfKind, kindOf, type KindName, kinds } from './kinds/table.js'
+import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
 import { formats } from './formats.js'
@@ -338,6 +339,7 @@ const satisfies: Readonly<
   'a name': (value) => typeof value === 'string' && value !== '',
   'false, a role or a list of roles': isWriteRule,
   'a text': (value) => typeof value === 'string',
+  'texts or functions by rule': (value) => isMap(value),
   "'uuid'": (value) => value === 'uuid',
   "'NFC'": (value) => value === 'NFC',
 }

@@ -32,6 +32,33 @@ export function writeRuleProblem(where: string): Pick<Problem, 'message' | 'reme
   }
 }
 
+/** The values that the functions of `messages` receive. */
+interface MessageOperands {
+  /** The value is missing. */
+  required: true
+  /** The value has another kind, or is null. The operand is the name of the kind. */
+  type: string
+  min: number | string
+  max: number | string
+  minLength: number
+  maxLength: number
+  pattern: RegExp | string
+  format: FormatName
+  oneOf: readonly (string | number | boolean)[]
+  minItems: number
+  maxItems: number
+  /** For records: another row has the value. */
+  unique: boolean | string
+}
+
+/** The rules that can have messages of their own. The name of a rule is the `code` of its violation. */
+export type MessageRule = keyof MessageOperands
+
+/** Complete messages by rule. A function receives the rule's value when the application starts. */
+export type FieldMessages = {
+  readonly [Rule in MessageRule]?: string | ((operand: MessageOperands[Rule]) => string)
+}
+
 /** The rules of a field, all optional. A field without rules is required, not null, not read-only and not hidden. */
 export interface FieldRules {
   /** The key may be absent. For null see `nullable`. Default false. */
@@ -93,6 +120,11 @@ export interface FieldRules {
   label?: string
   /** The text below the field's control on the admin page. Default: `description`. */
   help?: string
+  /**
+   * The words of the rules, in place of the framework's: `{ pattern: 'A barcode is S and six digits.' }`. Each is the
+   * complete message, at every interface.
+   */
+  messages?: FieldMessages
   /** An example in the documentation. */
   example?: unknown
   /** For `decimal`: the maximum number of digits, including the digits after the point. Default 18, at most 38. */
@@ -147,6 +179,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   description: 'a text',
   label: 'a name',
   help: 'a text',
+  messages: 'texts or functions by rule',
   example: 'anything',
   precision: 'a whole number from 1 to 38',
   scale: 'a whole number from 0, not above precision',
@@ -173,6 +206,7 @@ export type RuleValue =
   | 'a list of values'
   | 'a name'
   | 'a text'
+  | 'texts or functions by rule'
   | "'uuid'"
   | "'NFC'"
 

@@ -21,6 +21,7 @@ import { checkDeclaration } from './field-declaration.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
 import type { Kind } from './kinds/kind.js'
+import { readMessages, type RuleMessages } from './messages.js'
 import type { FieldRules } from './rules.js'
 
 /**
@@ -69,6 +70,8 @@ export interface ShapeField {
    * checked.
    */
   readonly declared: Readonly<FieldRules> | undefined
+  /** The application's own words for rules of `@Field`. */
+  readonly messages: RuleMessages
   /** class-validator's rules, in its order. */
   readonly constraints: readonly Constraint[]
 }
@@ -190,6 +193,11 @@ function toField(declaration: DeclaredField, problems: Problems): ShapeField | u
     hidden: rules.hidden === true,
     rules: Object.freeze(rules),
     declared,
+    messages: readMessages(
+      checked.nested === undefined ? kind : 'object',
+      checked.rules,
+      problems.at(where),
+    ),
     constraints: Object.freeze(constraints),
   })
 }

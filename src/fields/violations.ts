@@ -15,8 +15,10 @@ export const maxViolations = 50
 export interface Violation {
   path: string
   readonly code: string
-  /** Appended to the path (`must be a number`), or the complete message if `property` is set. */
+  /** Appended to the path (`must be a number`), or the complete message if `isMessage` or `property` is set. */
   readonly text: string
+  /** Set for the application's own words. */
+  readonly isMessage?: boolean
   /** The value of the rule: 3 for `min: 3`. */
   readonly ruleValue?: unknown
   /** Set for class-validator's messages, which contain the name of the property. */
@@ -42,6 +44,18 @@ export function addViolation(
 ): void {
   if (violations.length < maxViolations)
     violations.push({ path: clip(path), code, text, ruleValue: value })
+}
+
+/** Adds a violation in the application's own words. @param value the rule's value, if it has one */
+export function addMessage(
+  violations: Violation[],
+  path: string,
+  code: string,
+  text: string,
+  value?: unknown,
+): void {
+  if (violations.length < maxViolations)
+    violations.push({ path: clip(path), code, text, isMessage: true, ruleValue: value })
 }
 
 export function addDepthViolation(violations: Violation[]): void {
@@ -100,9 +114,10 @@ function toFieldError(violation: Violation, inputName: string): FieldError {
 }
 
 function describeViolation(
-  { path, code, text, property }: Violation,
+  { path, code, text, property, isMessage }: Violation,
   inputName: string,
 ): FieldError {
+  if (isMessage === true) return { path, code, message: text }
   if (property === undefined)
     return { path, code, message: `${path === '' ? inputName : path} ${text}` }
   const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))

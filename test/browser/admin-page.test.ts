@@ -64,6 +64,20 @@ describe('the admin page', () => {
       ...others,
     }
     const error = findFieldError(info, value, true)
-    expect(error === undefined ? undefined : `field ${error}`).toBe(words)
+    expect(error === undefined ? undefined : `field ${error.message}`).toBe(words)
+  })
+
+  it("has the application's words for a rule", () => {
+    class Tube {
+      @Field('string', { pattern: '^S', messages: { pattern: 'It begins with S.' } }) code!: string
+    }
+    const [described] = describeFields(Tube)
+    const { messages } = described!
+    const info = { name: 'code', pattern: '^S', kind: described!.presentation, messages }
+    expect(findFieldError(info, 'X', true)).toEqual({
+      path: '',
+      message: 'It begins with S.',
+      isComplete: true,
+    })
   })
 })

@@ -18,6 +18,10 @@ function problemsOf(type: Class): readonly Problem[] {
 
 describe('the problems of a declaration', () => {
   const lame = (rules: object): FieldRules => rules
+  // @ts-expect-error a misspelt rule
+  void ({ pattern: 'a', messages: { pattrn: 'No.' } } satisfies FieldRules)
+  // @ts-expect-error the operand of min is no list
+  void ({ min: 1, messages: { min: (min: string[]) => min[0] ?? '' } } satisfies FieldRules)
 
   class Faulty {
     @Field('nummeric' as 'numeric') a!: number
@@ -35,6 +39,11 @@ describe('the problems of a declaration', () => {
     @Field('integer', { default: 'x' }) m!: number
     @Field('string', { default: 'a', list: true }) n!: string[]
     @Field('string', { default: null }) o!: string
+    @Field('string', { messages: { pattern: 'No.' } }) p!: string
+    @Field('string', lame({ pattern: 'a', messages: { pattrn: 'No.' } })) q!: string
+    @Field('string', { optional: true, messages: { required: 'No.' } }) r?: string
+    @Field('integer', { min: 1, messages: { min: () => '' } }) s!: number
+    @Field('integer', lame({ messages: 'No.' })) t!: number
   }
   const problems = problemsOf(Faulty)
 
@@ -69,6 +78,11 @@ describe('the problems of a declaration', () => {
     ['m', 'FIELD_DEFAULT', 'default "x" is not an integer.', 'Correct it.'],
     ['n', 'FIELD_DEFAULT', 'default "a" is not a list, each a string.', ''],
     ['o', 'FIELD_DEFAULT', 'default null is not a string.', ''],
+    ['p', 'FIELD_RULE_UNKNOWN', 'messages: the field has no rule "pattern".', 'required, type.'],
+    ['q', 'FIELD_RULE_UNKNOWN', 'has no rule "pattrn".', 'Did you mean "pattern"?'],
+    ['r', 'FIELD_RULE_UNKNOWN', 'has no rule "required".', 'Its rules: type.'],
+    ['s', 'FIELD_RULE_VALUE', 'messages: "min" needs a text', '(min) =>'],
+    ['t', 'FIELD_RULE_VALUE', 'rule "messages" needs texts or functions by rule.', ''],
   ])('name class and field: Faulty.%s is %s', (name, code, message, remedy) => {
     const problem = problems.find((one) => one.message.startsWith(`Faulty.${name}: `))!
     expect(problem.code).toBe(code)
@@ -79,14 +93,14 @@ describe('the problems of a declaration', () => {
   it('are reported once each, however often the class is read', () => {
     const collected = new Problems()
     shapeOf(Faulty, collected)
-    expect(collected.count).toBe(15)
+    expect(collected.count).toBe(20)
     shapeOf(Faulty, collected)
-    expect(collected.count).toBe(15)
+    expect(collected.count).toBe(20)
   })
 
   it('are thrown together where no collector is given', () => {
     expect(() => shapeOf(Faulty)).toThrow(DeclarationError)
-    expect(() => shapeOf(Faulty)).toThrow(/15 problems/)
+    expect(() => shapeOf(Faulty)).toThrow(/20 problems/)
   })
 
   it('suggest the explicit form where the compiler emits no types', () => {

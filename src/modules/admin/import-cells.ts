@@ -36,7 +36,7 @@ export function parseRow(
     }
     if (column.use !== 'value') continue
     const value = parseValue(column, cell, isNew)
-    if (value === unreadable) errors.push(cellError(column, `must be ${column.presentation.label}`))
+    if (value === unreadable) errors.push(unreadableCell(column))
     else if (value !== undefined) values[column.name] = value
   }
   return { values, fixed, links, errors }
@@ -100,6 +100,11 @@ function readJson(text: string): unknown {
   } catch {
     return unreadable
   }
+}
+
+function unreadableCell({ name, presentation, messages }: FieldColumn): FieldError {
+  const message = messages.type ?? `${name} must be ${presentation.label}`
+  return { path: name, code: 'type', message }
 }
 
 function cellError({ name }: Pick<ImportColumn, 'name'>, message: string): FieldError {

@@ -175,6 +175,7 @@ function describeField(field: FieldDescription, kinds: SharedList, depth = 0): S
         ? undefined
         : describeFields(nested).map((one) => withoutEmpty(describeField(one, kinds, depth + 1))),
     help: helpOf(field),
+    messages: Object.keys(field.messages).length === 0 ? undefined : field.messages,
   }
 }
 

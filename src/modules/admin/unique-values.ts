@@ -5,6 +5,7 @@ import type { JsonRow } from './page-records.js'
 /** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
   readonly #groups: readonly (readonly string[])[]
+  readonly #messages: ReadonlyMap<string, string | undefined>
   readonly #key: string
   /** The key of the row that has the values. */
   readonly #seen = new Map<string, unknown>()
@@ -18,6 +19,7 @@ export class UniqueValues {
       groups.set(group, [...(groups.get(group) ?? []), name])
     }
     this.#groups = [...groups.values()]
+    this.#messages = new Map(fields.map(({ name, messages }) => [name, messages.unique]))
     this.#key = key.name
   }
 
@@ -30,15 +32,17 @@ export class UniqueValues {
       if (values.some((value) => value === null || value === undefined)) continue
       const valuesKey = JSON.stringify([names, values])
       const first = this.#seen.get(valuesKey)
-      if (first !== undefined && first !== id) throw duplicateError(names)
+      if (first !== undefined && first !== id) throw this.#duplicateError(names)
       this.#seen.set(valuesKey, id)
     }
   }
-}
 
-function duplicateError(names: readonly string[]): HttpError {
-  const verb = names.length === 1 ? 'is' : 'together are'
-  const message = `${names.join(' and ')} ${verb} already taken by another row of the file`
-  const errors = names.map((path) => ({ path, code: 'unique', message }))
-  return new HttpError(409, message, { code: 'CONFLICT', errors })
+  #duplicateError(names: readonly string[]): HttpError {
+    const verb = names.length === 1 ? 'is' : 'together are'
+    const ownMessage = names.map((name) => this.#messages.get(name)).find(Boolean)
+    const message =
+      ownMessage ?? `${names.join(' and ')} ${verb} already taken by another row of the file`
+    const errors = names.map((path) => ({ path, code: 'unique', message }))
+    return new HttpError(409, message, { code: 'CONFLICT', errors })
+  }
 }

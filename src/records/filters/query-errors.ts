@@ -12,8 +12,12 @@ import { markHidden } from '../../errors/field-errors.js'
 /** A 400 with one violation, named by its path. */
 export function invalid(path: string, code: string, text: string): HttpError {
   const at = clip(path)
-  const message = `${at === '' ? 'the filter' : at} ${text}`
-  return new HttpError(400, message, { code: 'VALIDATION', errors: [{ path: at, code, message }] })
+  return invalidField(at, code, `${at === '' ? 'the filter' : at} ${text}`)
+}
+
+/** A 400 with one violation. @param message the complete one */
+export function invalidField(path: string, code: string, message: string): HttpError {
+  return new HttpError(400, message, { code: 'VALIDATION', errors: [{ path, code, message }] })
 }
 
 /** `@Field({ hidden: true })` on a relation: it does not exist for clients. */

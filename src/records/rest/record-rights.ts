@@ -6,6 +6,7 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Presentation } from '../../fields/kinds/kind.js'
 import { presentationOf } from '../../fields/kinds/presentation.js'
+import type { RuleMessages } from '../../fields/messages.js'
 import type { FieldRules } from '../../fields/rules.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { Problems } from '../../errors/problems.js'
@@ -31,6 +32,8 @@ export interface FieldDescription {
   /** The nested class. */
   readonly nested: Class | undefined
   readonly rules: Readonly<FieldRules>
+  /** The application's own words for the rules, by the code of the violation. */
+  readonly messages: RuleMessages
   /** False for keys, versions, timestamps and `readOnly` fields. */
   readonly writable: boolean
   /** True for the field of `shardBy`: a new row sets it, and no update changes it. */
@@ -267,6 +270,7 @@ function toPlain(
     list: field.list,
     nested: field.nested?.(),
     rules: field.rules,
+    messages: field.messages,
     nullable: field.nullable,
     fromText: (text) => field.entry.fromText(text),
     toJson: (value) => toClientJson(field, value),

@@ -149,15 +149,17 @@ function tooLargeToRead(cause: EngineError): HttpError {
 }
 
 function toUniqueError(table: Table, engineError: EngineError): HttpError {
-  const fields = uniqueColumns(table, engineError)
-    .filter((column) => !column.field.hidden && column !== table.shard)
-    .map(({ property }) => property)
+  const columns = uniqueColumns(table, engineError).filter(
+    (column) => !column.field.hidden && column !== table.shard,
+  )
+  const fields = columns.map(({ property }) => property)
   const [first] = fields
   if (first === undefined) return conflict('Such a record already exists.', engineError)
   const message =
-    fields.length === 1
+    columns.find(({ field }) => field.messages.unique !== undefined)?.field.messages.unique ??
+    (fields.length === 1
       ? `${first} is already taken`
-      : `${fields.join(' and ')} together are already taken`
+      : `${fields.join(' and ')} together are already taken`)
   const errors = fields.map((path) => ({ path, code: 'unique', message }))
   return conflict(message, engineError, errors)
 }

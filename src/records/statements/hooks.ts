@@ -8,7 +8,8 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Claims, RequestAuth } from '../../http/request.js'
 import type { Class } from '../../metadata/class.js'
 import type { Column } from '../../engines/contract/table.js'
-import { invalid } from '../filters/query-errors.js'
+import { ruleMessage } from '../../fields/messages.js'
+import { invalidField } from '../filters/query-errors.js'
 import type { RecordHooks, Table, Instance } from '../model/table.js'
 import type { RecordHook } from '../model/write-hooks.js'
 import { outsideShards } from './shard.js'
@@ -161,7 +162,9 @@ function missing({ columns }: Table, row: Instance, cause: unknown): HttpError |
       !field.nullable,
   )
   if (first === undefined) return undefined
-  return invalid(first.property, 'required', 'is required').with({ cause })
+  const { property: path, field } = first
+  const message = ruleMessage(field.messages, 'required', { path, text: 'is required' })
+  return invalidField(path, 'required', message).with({ cause })
 }
 
 /** The context of hooks: see hook-contexts.ts. Getters create only the values that a hook uses. */
