@@ -210,6 +210,7 @@ export type {
 } from './records/statements/read-tree.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder, SqlResult, SqlTag } from './records/statements/builder.js'
+export type { ScriptContext } from './bootstrap/script-context.js'
 export type {
   BatchContext,
   MigrationBatches,
