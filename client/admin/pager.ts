@@ -2,7 +2,7 @@
 import { el, listen, newId } from './element.js'
 import { icon } from './icon.js'
 import { base } from './requests.js'
-import { toTotal } from './row-total.js'
+import { toCount } from './format.js'
 
 export interface PagerOptions {
   readonly previous: () => Promise<void>
@@ -92,7 +92,7 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
       box.value = page === undefined ? '' : String(page)
       jumper.hidden = pageCount === undefined || pageCount < 2
       lastPage = pageCount ?? 1
-      count.textContent = `of ${toTotal({ count: lastPage, isEstimate })}`
+      count.textContent = `of ${isEstimate ? 'about ' : ''}${toCount(lastPage)}`
     },
   }
 }

@@ -1,6 +1,9 @@
-/** The number of rows of a list. For large tables, the server sends an estimate. */
+/** The number of rows of a list. The server counts them exactly up to a limit, because counting reads all of them. */
 import { toCount, withCount } from './format.js'
 import type { RecordInfo } from './schema.js'
+
+/** The server sends an estimate of larger numbers. */
+const maxCountedRows = 10_000
 
 export interface RowTotal {
   readonly count: number
@@ -15,10 +18,10 @@ export function readTotal(headers: Headers): RowTotal | undefined {
   return estimate === null ? undefined : { count: Number(estimate), isEstimate: true }
 }
 
-/** `about 3,000` */
+/** `3,000`, `more than 10,000` */
 export const toTotal = ({ count, isEstimate }: RowTotal): string =>
-  `${isEstimate ? 'about ' : ''}${toCount(count)}`
+  isEstimate ? `more than ${toCount(maxCountedRows)}` : toCount(count)
 
-/** `About 3,000 tickets` */
+/** `3,000 tickets`, `More than 10,000 tickets` */
 export const withTotal = ({ count, isEstimate }: RowTotal, record: RecordInfo): string =>
-  `${isEstimate ? 'About ' : ''}${withCount(count, record)}`
+  isEstimate ? `More than ${withCount(maxCountedRows, record)}` : withCount(count, record)
