@@ -11,9 +11,23 @@ import { fileURLToPath } from 'node:url'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const target = resolve(process.argv[2] ?? join(here, '../../dist/admin'))
 
+/** The server sends the module with the texts of the language that it has chosen. */
+const languageFromServer = {
+  name: 'language-from-server',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/language\.js$/ }, ({ path }) => ({ path, external: true }))
+  },
+}
+
 const options = { bundle: true, write: false, minify: true, logLevel: 'error', target: 'es2022' }
 const [script, style] = await Promise.all([
-  build({ ...options, entryPoints: [join(here, 'main.ts')], format: 'esm', platform: 'browser' }),
+  build({
+    ...options,
+    entryPoints: [join(here, 'main.ts')],
+    format: 'esm',
+    platform: 'browser',
+    plugins: [languageFromServer],
+  }),
   build({ ...options, entryPoints: [join(here, 'admin.css')], target: 'chrome123' }),
 ])
 const { code } = await minify(script.outputFiles[0].text, {

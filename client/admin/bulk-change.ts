@@ -9,7 +9,8 @@ import { showError, showStatus } from './notices.js'
 import { markBusy, type Form } from './form.js'
 import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
-import { toCount, toText, withCount } from './format.js'
+import { toText, withCount } from './format.js'
+import { translate } from './translate.js'
 
 /** Up to this many rows change in one transaction. */
 const maxTogether = 500
@@ -76,9 +77,9 @@ class BulkDialog {
     const submit = (): Promise<void> => (this.#isLarge ? this.#preview() : this.#runTogether())
     const preview =
       keys.length > 1 && !this.#isLarge
-        ? el('button', { type: 'button', onclick: () => this.#preview() }, 'Preview')
+        ? el('button', { type: 'button', onclick: () => this.#preview() }, translate('preview'))
         : null
-    const label = this.#isLarge ? 'Preview' : change.verb
+    const label = this.#isLarge ? translate('preview') : change.verb
     const look = isDangerous && !this.#isLarge ? 'grave' : 'main'
     const isForm = change.form !== undefined
     const main = el(
@@ -91,7 +92,7 @@ class BulkDialog {
     const all = [main, preview, cancelButton(this.close, isDangerous)]
     this.#form = change.form?.(submit, all)
     const batchHint = this.#isLarge
-      ? `More than ${maxTogether} rows change in batches of ${batchSize}. You see what changes before anything is written.`
+      ? translate('inBatches', { most: maxTogether, size: batchSize })
       : null
     replace(
       this.start,
@@ -141,7 +142,7 @@ class BulkDialog {
     const summary = new PreviewSummary(change.record)
     this.start.hidden = true
     try {
-      const count = await this.#inBatches('Previewing', async (keys) => {
+      const count = await this.#inBatches(translate('previewing'), async (keys) => {
         const preview = await this.#send<Preview>(keys, {
           ...values,
           preview: true,
@@ -169,13 +170,13 @@ class BulkDialog {
         disabled: count === 0,
         onclick: () => this.#run(values),
       },
-      `${verb} ${all}`,
+      translate('verbRows', { verb, rows: all }),
     )
     replace(
       this.step,
-      el('h3', { tabindex: '-1' }, 'Preview'),
+      el('h3', { tabindex: '-1' }, translate('preview')),
       summary.draw(count),
-      el('p', {}, 'Nothing is written yet.'),
+      el('p', {}, translate('nothingWritten')),
       buttonRow(
         run,
         el(
@@ -186,7 +187,7 @@ class BulkDialog {
               this.#back()
             },
           },
-          'Back',
+          translate('back'),
         ),
         cancelButton(this.close),
       ),
@@ -212,7 +213,7 @@ class BulkDialog {
     }
     this.start.remove()
     let done = 0
-    let problem = ''
+    let problem: { text: string; isError: boolean } | undefined
     try {
       await this.#inBatches(change.verb, async (keys) => {
         const body = { ...values, skipMissing: true }
@@ -221,14 +222,19 @@ class BulkDialog {
         return count
       })
     } catch (error) {
-      problem = error instanceof Cancelled ? 'Cancelled.' : errorText(error)
+      const isError = !(error instanceof Cancelled)
+      problem = { isError, text: isError ? errorText(error) : translate('cancelled') }
     }
-    const rest = problem === '' ? '' : ` ${problem} The other rows are unchanged.`
-    const closer = el('button', { type: 'button', class: 'main', onclick: this.close }, 'Close')
-    const role = problem === '' || problem === 'Cancelled.' ? 'status' : 'alert'
+    const rest = problem && ` ${translate('othersUnchanged', { problem: problem.text })}`
+    const closer = el(
+      'button',
+      { type: 'button', class: 'main', onclick: this.close },
+      translate('close'),
+    )
+    const role = problem?.isError === true ? 'alert' : 'status'
     const text = el('p', { role }, '')
     replace(this.step, text, buttonRow(closer))
-    text.textContent = change.toDoneText(done) + rest
+    text.textContent = change.toDoneText(done) + (rest ?? '')
     closer.focus()
     await change.reload()
     closer.focus()
@@ -241,7 +247,11 @@ class BulkDialog {
   ): Promise<number> {
     const { keys, record } = this.change
     const bar = el('progress', { max: keys.length, value: 0, 'aria-label': verb })
-    const statusNode = el('p', { role: 'status' }, `${verb}: ${withCount(keys.length, record)}…`)
+    const statusNode = el(
+      'p',
+      { role: 'status' },
+      translate('starting', { verb, rows: withCount(keys.length, record) }),
+    )
     const stopping = new AbortController()
     const stop = el(
       'button',
@@ -250,10 +260,10 @@ class BulkDialog {
         onclick: () => {
           stopping.abort()
           stop.disabled = true
-          statusNode.textContent = 'Cancelling…'
+          statusNode.textContent = translate('cancelling')
         },
       },
-      'Cancel',
+      translate('cancel'),
     )
     replace(this.step, bar, statusNode, buttonRow(stop))
     this.step.setAttribute('aria-busy', 'true')
@@ -267,14 +277,14 @@ class BulkDialog {
     let sum = 0
     try {
       for (let from = 0; from < keys.length; from += batchSize) {
-        if (stopping.signal.aborted) throw new Cancelled('Cancelled.')
+        if (stopping.signal.aborted) throw new Cancelled()
         const batch = keys.slice(from, from + batchSize)
         sum += await send(batch)
         const done = from + batch.length
         bar.value = done
         const percent = Math.round((done / keys.length) * 100)
         if (!stop.disabled)
-          statusNode.textContent = `${verb}: ${toCount(done)} of ${toCount(keys.length)}, ${percent} %`
+          statusNode.textContent = translate('progress', { verb, done, all: keys.length, percent })
       }
     } finally {
       this.step.removeAttribute('aria-busy')
@@ -330,14 +340,15 @@ class PreviewSummary {
       .sort((one, other) => other.count - one.count)
       .slice(0, 20)
       .map(({ field, count: rows, ...values }) => {
-        const change =
-          'to' in values
-            ? `${this.#show(field, values.from)} → ${this.#show(field, values.to)}`
-            : 'different values'
-        return `${withCount(rows, record)}: ${labelAt(record, field)} ${change}`
+        const shown = { rows: withCount(rows, record), label: labelAt(record, field) }
+        if (!('to' in values)) return translate('differentValues', shown)
+        const [from, to] = [this.#show(field, values.from), this.#show(field, values.to)]
+        return translate('changedValues', { ...shown, from, to })
       })
-    if (this.#deleted > 0) lines.unshift(`${withCount(this.#deleted, record)}: deleted`)
-    if (lines.length === 0) lines.push(`${withCount(count, record)}: no field changes`)
+    if (this.#deleted > 0)
+      lines.unshift(translate('rowsDeleted', { rows: withCount(this.#deleted, record) }))
+    if (lines.length === 0)
+      lines.push(translate('noFieldChanges', { rows: withCount(count, record) }))
     return el('ul', { class: 'summary' }, ...lines.map((line) => el('li', {}, line)))
   }
 

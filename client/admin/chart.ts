@@ -16,7 +16,8 @@ import {
 } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
-import { toCount, toText, toLabel, withCount } from './format.js'
+import { toText, withCount } from './format.js'
+import { toCount, translate } from './translate.js'
 
 interface ChartBar {
   readonly name: string
@@ -24,8 +25,16 @@ interface ChartBar {
   readonly text: string
 }
 
-const times = ['day', 'week', 'month', 'quarter', 'year'] as const
-const functions = ['sum', 'avg', 'min', 'max'] as const
+/** The periods of times, with the names of their texts. */
+const times = {
+  day: 'byDay',
+  week: 'byWeek',
+  month: 'byMonth',
+  quarter: 'byQuarter',
+  year: 'byYear',
+} as const
+/** The functions of numbers, with the names of their texts. */
+const functions = { sum: 'sumOf', avg: 'averageOf', min: 'least', max: 'greatest' } as const
 
 /** What the uses that the schema names mean. */
 const chartUses: Readonly<
@@ -62,9 +71,9 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
     .map((field) => ({ value: field.name, label: displayLabel(record, field) }))
   const inTime = fields.flatMap((field) =>
     chartUses[field.kind.chart].isPeriod === true
-      ? times.map((time) => ({
+      ? Object.entries(times).map(([time, name]) => ({
           value: `${field.name}:${time}`,
-          label: `${labelOf(field)} by ${time}`,
+          label: translate(name, { label: labelOf(field) }),
         }))
       : [],
   )
@@ -80,20 +89,19 @@ function measuresOf(record: RecordInfo): { value: string; label: string }[] {
       name !== record.key &&
       name !== record.version,
   )
-  const labels = { sum: 'Sum of', avg: 'Average of', min: 'Least', max: 'Greatest' }
   return [
-    { value: 'count', label: 'Number of rows' },
+    { value: 'count', label: translate('numberOfRows') },
     ...fields.flatMap((field) =>
-      functions.map((name) => ({
-        value: `${name}:${field.name}`,
-        label: `${labels[name]} ${labelOf(field).toLowerCase()}`,
+      Object.entries(functions).map(([kind, name]) => ({
+        value: `${kind}:${field.name}`,
+        label: translate(name, { label: labelOf(field) }),
       })),
     ),
   ]
 }
 
 export async function showChart(record: RecordInfo, query: URLSearchParams): Promise<void> {
-  const view = openView(record, `Figures of ${record.label.toLowerCase()}`)
+  const view = openView(record, translate('figuresOf', { many: record.label }))
   const groups = groupsOf(record)
   const measures = measuresOf(record)
   const select = (label: string, options: { value: string; label: string }[], name: string) => {
@@ -106,8 +114,8 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
     if (options.some(({ value }) => value === requestedValue)) box.value = requestedValue ?? ''
     return { box, node: el('div', { class: 'field' }, el('label', { for: box.id }, label), box) }
   }
-  const measure = select('Figure', measures, 'figure')
-  const group = select('By', groups, 'groupBy')
+  const measure = select(translate('figure'), measures, 'figure')
+  const group = select(translate('groupedBy'), groups, 'groupBy')
   // A name may occur several times: `status.in=open&status.in=closed`.
   const filter = new URLSearchParams(query)
   for (const name of ['figure', 'groupBy']) filter.delete(name)
@@ -139,7 +147,10 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
       view.aside,
       el('p', { class: 'total' }, withCount(Number(total.data[0]?.count ?? 0), record)),
     )
-    const label = `${measure.box.selectedOptions[0]?.textContent ?? ''}${by === '' ? '' : `, by ${(group.box.selectedOptions[0]?.textContent ?? '').toLowerCase()}`}`
+    const [figure, groupName] = [measure, group].map(
+      ({ box }) => box.selectedOptions[0]?.textContent ?? '',
+    ) as [string, string]
+    const label = by === '' ? figure : translate('figureBy', { figure, group: groupName })
     // The latest times were requested. They are shown from left to right, the earliest first.
     if (isTime) all.reverse()
     const bars = isTime ? all.slice(-maxBars) : all.slice(0, maxBars)
@@ -156,7 +167,9 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
   const conditions = await Promise.all(
     [...new Set(filter.keys())].map(async (name) => {
       const value = filter.getAll(name).join(',')
-      return name === 'search' ? `Search: ${value}` : await describeCondition(record, name, value)
+      return name === 'search'
+        ? translate('describeSearch', { value })
+        : await describeCondition(record, name, value)
     }),
   )
   if (!view.isOpen()) return
@@ -165,7 +178,7 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
     conditions.length > 0 &&
       el(
         'ul',
-        { class: 'chips plain', 'aria-label': 'Filter in use' },
+        { class: 'chips plain', 'aria-label': translate('filterInUse') },
         ...conditions.map((text) => el('li', {}, text)),
       ),
     chartArea,
@@ -194,7 +207,7 @@ async function toBars(
     const key = row[by]
     const name =
       by === ''
-        ? 'All'
+        ? translate('all')
         : target !== undefined && key !== null
           ? cachedTitle(target, key)
           : toText(key)
@@ -211,8 +224,9 @@ const maxGroups = 1000
 
 /** Says how many of the groups the chart shows: `The 40 largest of 302.` */
 function describeCut(barCount: number, groupCount: number, isTime: boolean): string {
-  const all = groupCount < maxGroups ? toCount(groupCount) : `more than ${toCount(maxGroups - 1)}`
-  return `The ${barCount} ${isTime ? 'latest' : 'largest'} of ${all}.`
+  const all =
+    groupCount < maxGroups ? toCount(groupCount) : translate('moreThan', { count: maxGroups - 1 })
+  return translate(isTime ? 'latestOf' : 'largestOf', { count: barCount, all })
 }
 
 /** @param all all groups, for the table */
@@ -222,7 +236,7 @@ function drawBars(
   all: readonly ChartBar[],
   isTime: boolean,
 ): Element[] {
-  if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]
+  if (bars.length === 0) return [el('p', { class: 'quiet-words' }, translate('nothingToCount'))]
   const maxValue = Math.max(...bars.map(({ value }) => value), 0)
   const minValue = Math.min(...bars.map(({ value }) => value), 0)
   const span = maxValue - minValue || 1
@@ -262,7 +276,7 @@ function drawBars(
       ]
     }),
   )
-  const heads = [toLabel('name'), label].map((name) => el('th', { scope: 'col' }, name))
+  const heads = [translate('name'), label].map((name) => el('th', { scope: 'col' }, name))
   return [
     el('h2', {}, label),
     ...(all.length > bars.length
@@ -272,7 +286,7 @@ function drawBars(
     el(
       'details',
       {},
-      el('summary', {}, 'The numbers'),
+      el('summary', {}, translate('numbers')),
       el(
         'table',
         { class: 'numbers' },

@@ -3,7 +3,8 @@ import type { Control } from './control.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
-import { lower, toText } from './format.js'
+import { toText } from './format.js'
+import { translate } from './translate.js'
 
 export interface FieldConflict {
   readonly control: Control
@@ -28,13 +29,8 @@ export function showConflict(
   return el(
     'section',
     { class: 'card conflict', 'aria-labelledby': id },
-    el('h2', { id, tabindex: '-1' }, `Conflict: “${name}” was changed meanwhile`),
-    el(
-      'p',
-      {},
-      `Another user changed the same ${differences.length === 1 ? 'field' : 'fields'} of this ${lower(record.one)}. `,
-      'For each, choose your value (mine) or theirs. The previous value is shown below (was).',
-    ),
+    el('h2', { id, tabindex: '-1' }, translate('conflict', { title: name })),
+    el('p', {}, translate('conflictHelp', { one: record.one, count: differences.length })),
     el(
       'form',
       {
@@ -47,8 +43,8 @@ export function showConflict(
       el(
         'div',
         { class: 'buttons' },
-        el('button', { type: 'submit', class: 'main' }, 'Save'),
-        el('button', { type: 'button', onclick: cancel }, 'Back to the form'),
+        el('button', { type: 'submit', class: 'main' }, translate('save')),
+        el('button', { type: 'button', onclick: cancel }, translate('backToForm')),
       ),
     ),
   )
@@ -81,12 +77,12 @@ function makeChoice(record: RecordInfo, difference: FieldConflict): ChoiceOf {
       'fieldset',
       {},
       el('legend', {}, control.label),
-      option(mineBox, 'Mine', mine),
-      option(theirsBox, 'Theirs', theirs),
+      option(mineBox, translate('mine'), mine),
+      option(theirsBox, translate('theirs'), theirs),
       el(
         'p',
         { class: 'was' },
-        el('span', { class: 'whose' }, 'Was '),
+        el('span', { class: 'whose' }, `${translate('was')} `),
         valueNode(record, control.name, before),
       ),
     ),

@@ -1,6 +1,7 @@
 /** The inputs of forms and filters, by the control that the schema names. */
 import type { ElementAttributes } from './element.js'
 import type { FieldInfo, KindInfo } from './schema.js'
+import { translate } from './translate.js'
 
 interface ControlType {
   /** Attributes of the `input`. */
@@ -15,6 +16,8 @@ interface ControlType {
   readonly rangeClass?: string
   /** The class of a cell in a list. */
   readonly cellClass?: string
+  /** Whether values have the decimal sign of the page's language. */
+  readonly isDecimal?: true
   /** Whether lists have no column for the field. */
   readonly isOnlyInForms?: true
 }
@@ -34,12 +37,12 @@ export const controlTypes: Readonly<Record<KindInfo['control'], ControlType>> = 
   lines: { input: line.input, textarea: { rows: 6 } },
   json: { input: line.input, textarea: { class: 'code' } },
   integer: number('numeric'),
-  decimal: number('decimal'),
+  decimal: { ...number('decimal'), isDecimal: true },
   checkbox: {
     input: { type: 'checkbox' },
     choices: [
-      ['true', 'Yes'],
-      ['false', 'No'],
+      ['true', translate('yes')],
+      ['false', translate('no')],
     ],
   },
   date: { input: { type: 'date' }, comparesValues: true, cellClass: 'when' },

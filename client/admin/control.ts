@@ -1,6 +1,7 @@
 /** What all form controls have in common: their functions, and the label, help and error around an input. */
 import { el, newId, type Child } from './element.js'
 import type { PickerOptions } from './picker.js'
+import { translate } from './translate.js'
 
 export interface Control {
   /** The property in the body of a write. */
@@ -77,7 +78,7 @@ export const star = (required?: boolean): Child =>
 
 /** The label at a path below a control. The lines of a list are counted from 1. */
 export function labelBelow({ label, labelAt }: Control, path: string): string {
-  if (/^\d+$/.test(path)) return `${label} (line ${Number(path) + 1})`
+  if (/^\d+$/.test(path)) return translate('line', { label, number: Number(path) + 1 })
   return path === '' ? label : (labelAt?.(path) ?? label)
 }
 

@@ -6,7 +6,8 @@ import { markBusy } from './form.js'
 import { link, pathTo } from './navigation.js'
 import { displayLabel, labelAt, labelOf, withLabel, type RecordInfo } from './schema.js'
 import { openView } from './view.js'
-import { withCount, lower, toCount } from './format.js'
+import { withCount } from './format.js'
+import { translate } from './translate.js'
 
 interface FileError {
   readonly row: number
@@ -42,8 +43,12 @@ export function showImport(record: RecordInfo): void {
 class ImportView {
   readonly #id = newId()
   readonly #file: HTMLInputElement
-  readonly #check = el('button', { type: 'submit' }, 'Check')
-  readonly #import = el('button', { type: 'button', class: 'main', disabled: true }, 'Import')
+  readonly #check = el('button', { type: 'submit' }, translate('check'))
+  readonly #import = el(
+    'button',
+    { type: 'button', class: 'main', disabled: true },
+    translate('import'),
+  )
   readonly #progress = el('div', { class: 'step' })
   readonly #result = el('div', { class: 'result' })
   readonly #form: HTMLFormElement
@@ -51,7 +56,7 @@ class ImportView {
 
   constructor(readonly record: RecordInfo) {
     const id = this.#id
-    this.#view = openView(record, `Import ${lower(record.label)}`)
+    this.#view = openView(record, translate('importRecords', { many: record.label }))
     this.#file = el('input', {
       type: 'file',
       id,
@@ -70,7 +75,7 @@ class ImportView {
       el(
         'div',
         { class: 'field wide' },
-        el('label', { for: id }, 'CSV file'),
+        el('label', { for: id }, translate('csvFile')),
         this.#file,
         el('p', { class: 'help', id: `${id}h` }, this.#help()),
       ),
@@ -100,45 +105,51 @@ class ImportView {
         relation.ids === undefined ? [] : withName(labelOf(relation), relation.ids),
       ),
     ]
-    return `The first line names the columns: ${names.join(', ')}. Rows that have their ${record.key} are changed, others are new.`
+    return translate('importHelp', { columns: names.join(', '), key: record.key })
   }
 
   async #runCheck(): Promise<void> {
-    const checked = await this.#send<CheckReport>('Checking', '?check=true&progress=true')
+    const checked = await this.#send<CheckReport>(
+      translate('checking'),
+      '?check=true&progress=true',
+    )
     if (checked === undefined) return
     const { rows, faults, seconds, hooks } = checked
     this.#import.disabled = faults.length > 0 || rows === 0
-    const count = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
+    const count = translate('fileRows', { count: rows })
     if (faults.length > 0) {
-      const errors = `${faults.length} ${faults.length === 1 ? 'error' : 'errors'}`
-      this.#show(`${count}, ${errors}.`, this.#errorTable(faults))
-      showError(`${count}, ${errors}. Nothing is written while there are errors.`)
+      const found = { rows: count, errors: translate('fileErrors', { count: faults.length }) }
+      this.#show(translate('checkFailed', found), this.#errorTable(faults))
+      showError(translate('checkFailedAlert', found))
       return
     }
     // The import locks the table for as long as the check took.
-    const waitText =
-      seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
-    const hooksText = hooks ? ' Hooks run at the import only. They may change or refuse rows.' : ''
-    const text = `${count}, no errors. Import writes them.${hooksText}${waitText}`
+    const sentences = [
+      translate('checkPassed', { rows: count }),
+      ...(hooks ? [translate('hooksRunLater')] : []),
+      ...(seconds > 1 ? [translate('importTakes', { count: seconds })] : []),
+    ]
+    const text = sentences.join(' ')
     this.#show(text)
     showStatus(text)
     if (!this.#import.disabled) this.#import.focus()
   }
 
   async #runImport(): Promise<void> {
-    const imported = await this.#send<ImportReport>('Importing', '?progress=true')
+    const imported = await this.#send<ImportReport>(translate('importing'), '?progress=true')
     this.#import.disabled = true
     if (imported === undefined) return
     const { count = 0, faults } = imported
     if (faults !== undefined) {
-      this.#show('The file has errors. Nothing was written.', this.#errorTable(faults))
-      showError('The file has errors. Nothing was written.')
+      this.#show(translate('importRefused'), this.#errorTable(faults))
+      showError(translate('importRefused'))
       return
     }
     this.#file.value = ''
     const { record } = this
-    const text = `${withCount(count, record)} imported.`
-    this.#show(text, link(pathTo(record.path), { class: 'button' }, `Show ${lower(record.label)}`))
+    const text = translate('imported', { rows: withCount(count, record) })
+    const opener = translate('show', { many: record.label })
+    this.#show(text, link(pathTo(record.path), { class: 'button' }, opener))
     showStatus(text)
     this.#result.querySelector('a')?.focus()
   }
@@ -152,7 +163,7 @@ class ImportView {
   async #send<T>(verb: string, query: string): Promise<T | undefined> {
     const [file] = this.#file.files ?? []
     if (file === undefined) {
-      showError('Select a CSV file first.')
+      showError(translate('selectFile'))
       this.#file.focus()
       return undefined
     }
@@ -170,7 +181,7 @@ class ImportView {
       return await postForLines<T>(path, body, { onLine, signal: controller.signal })
     } catch (error) {
       if (!controller.signal.aborted) throw error
-      this.#show('Cancelled. Nothing was written.')
+      this.#show(translate('importCancelled'))
       return undefined
     } finally {
       replace(this.#progress)
@@ -182,20 +193,23 @@ class ImportView {
   #showProgress(verb: string, cancel: () => void): (line: unknown) => void {
     const bar = el('progress', { max: 1, value: 0, 'aria-label': verb })
     const status = el('p', { role: 'status' })
-    const stop = el('button', { type: 'button', onclick: cancel }, 'Cancel')
+    const stop = el('button', { type: 'button', onclick: cancel }, translate('cancel'))
     replace(this.#progress, bar, status, el('div', { class: 'buttons' }, stop))
-    status.textContent = `${verb}…`
+    status.textContent = translate('started', { verb })
     stop.focus()
     return (line) => {
       const { rows, share } = line as FileProgress
       bar.value = share
-      status.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
+      const percent = Math.floor(share * 100)
+      status.textContent = translate('fileProgress', { verb, count: rows, percent })
     }
   }
 
   #errorTable(errors: readonly FileError[]): HTMLElement {
     const { record } = this
-    const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
+    const heads = (['row', 'column', 'error'] as const).map((name) =>
+      el('th', { scope: 'col' }, translate(name)),
+    )
     const rows = errors.map(({ row, path, message }) => {
       const label = labelAt(record, path)
       const cells = [String(row), label, withLabel(message, path, label)]
@@ -204,7 +218,7 @@ class ImportView {
     return el(
       'table',
       { class: 'errors' },
-      el('caption', {}, 'Errors'),
+      el('caption', {}, translate('errors')),
       el('thead', {}, el('tr', {}, ...heads)),
       el('tbody', {}, ...rows),
     )

@@ -1,6 +1,7 @@
 /** Modal dialogs. Focus stays inside and returns to its previous element. Escape closes the dialog. */
 import { el, newId, put, type Child } from './element.js'
 import { clearNotices } from './notices.js'
+import { translate } from './translate.js'
 
 export interface OpenDialog {
   readonly body: HTMLElement
@@ -101,4 +102,4 @@ export const buttonRow = (...children: Child[]): HTMLElement =>
 
 /** @param isFocused whether the dialog opens with the focus on this button */
 export const cancelButton = (close: () => void, isFocused = false): HTMLElement =>
-  el('button', { type: 'button', onclick: close, 'data-focused': isFocused }, 'Cancel')
+  el('button', { type: 'button', onclick: close, 'data-focused': isFocused }, translate('cancel'))

@@ -4,6 +4,7 @@ import type { Control } from './control.js'
 import { el, put } from './element.js'
 import { isFile } from './file-control.js'
 import type { FieldInfo } from './schema.js'
+import { translate } from './translate.js'
 
 /** Adds the checkbox to the control of a bulk edit or of a file, if the field can be empty. */
 export function addEmptyOptionIfNeeded(
@@ -31,12 +32,12 @@ export function addEmptyOption(control: Control, empty: unknown): Control {
     const value = control.read()
     return fingerprint(value) === untouched ? undefined : value
   }
-  return addCheckbox({ ...control, read: readChange }, empty, 'Make empty').control
+  return addCheckbox({ ...control, read: readChange }, empty, translate('makeEmpty')).control
 }
 
 /** For files: the checkbox is visible while a file is stored. */
 function addRemoveFileOption(control: Control, empty: unknown): Control {
-  const { line, control: extended } = addCheckbox(control, empty, 'Remove the file')
+  const { line, control: extended } = addCheckbox(control, empty, translate('removeFile'))
   line.hidden = true
   return {
     ...extended,

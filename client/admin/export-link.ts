@@ -3,6 +3,7 @@ import { el } from './element.js'
 import { icon } from './icon.js'
 import { request, usesStoredToken } from './requests.js'
 import type { RecordInfo } from './schema.js'
+import { translate } from './translate.js'
 
 /** @param address returns the URL with the current filter */
 export function exportLink(address: () => string, record: RecordInfo): HTMLElement {
@@ -26,7 +27,7 @@ export function exportLink(address: () => string, record: RecordInfo): HTMLEleme
       },
     },
     icon('export'),
-    'Export CSV',
+    translate('exportCsv'),
   )
   return anchor
 }

@@ -9,10 +9,11 @@ import {
   type ControlOptions,
 } from './control.js'
 import { el, listen } from './element.js'
-import { findFieldError, toFieldError } from './field-rules.js'
+import { findFieldError, mustBe, toFieldError } from './field-rules.js'
 import { hasLines, parseInput, toInputText, Unreadable } from './field-values.js'
 import { isFile, makeFileControl } from './file-control.js'
 import { labelOf, type FieldInfo } from './schema.js'
+import { translate } from './translate.js'
 
 type Box = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
@@ -73,8 +74,7 @@ function makeInputControl(field: FieldInfo, options: ControlOptions): Control {
     findError: () => {
       if (isUntouched()) return undefined
       const value = read()
-      if (value instanceof Unreadable)
-        return toFieldError(field, 'type', `must be ${field.kind.label}`)
+      if (value instanceof Unreadable) return toFieldError(field, 'type', mustBe(field.kind))
       return findFieldError(field, value, options.isNew && options.isBulk !== true)
     },
   }
@@ -90,7 +90,7 @@ const isLongText = ({ kind, list, maxLength = 0, oneOf }: FieldInfo): boolean =>
     (kind.isFreeText && maxLength > maxLineLength))
 
 function helpOf(field: FieldInfo): string | undefined {
-  const more = hasLines(field) ? 'One per line.' : undefined
+  const more = hasLines(field) ? translate('onePerLine') : undefined
   return [field.help, more].filter((part) => part !== undefined).join(' ') || undefined
 }
 
@@ -105,7 +105,7 @@ function makeBox(field: FieldInfo, { isNew, isBulk = false }: ControlOptions): B
     return el(
       'select',
       {},
-      hasNone && el('option', { value: '' }, isBulk ? 'Unchanged' : '–'),
+      hasNone && el('option', { value: '' }, isBulk ? translate('unchanged') : '–'),
       ...choices.map(([value, label]) => el('option', { value }, label)),
     )
   }

@@ -4,7 +4,7 @@
  */
 import { choicesOf, controlTypes } from './control-types.js'
 import { el, newId } from './element.js'
-import { toInputText, valueTypes } from './field-values.js'
+import { parseText, toInputText } from './field-values.js'
 import { toText } from './format.js'
 import { containsPattern, textOfPattern } from './like-pattern.js'
 import { makePicker } from './picker.js'
@@ -19,6 +19,7 @@ import {
   type RelationInfo,
 } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
+import { translate, withPoint } from './translate.js'
 
 export interface FilterControl {
   readonly node: HTMLElement
@@ -28,7 +29,7 @@ export interface FilterControl {
 
 export abstract class FieldFilter {
   /** The text of the main condition. */
-  readonly mainText: string = 'is'
+  readonly mainText: string = translate('is')
 
   constructor(
     readonly record: RecordInfo,
@@ -50,7 +51,12 @@ export abstract class FieldFilter {
   /** The control of "is not". */
   makeNot(query: URLSearchParams): FilterControl {
     const { input } = controlTypes[this.field.kind.control]
-    return boxControl(`${this.label} is not`, el('input', input), `${this.field.name}.ne`, query)
+    return boxControl(
+      translate('fieldIsNot', { label: this.label }),
+      el('input', input),
+      `${this.field.name}.ne`,
+      query,
+    )
   }
 
   /** The control of "is one of". */
@@ -60,7 +66,7 @@ export abstract class FieldFilter {
     const box = el('input', { type: 'text', value, placeholder: 'a, b, c' })
     const values = (): string[] => box.value.split(',').map((text) => text.trim())
     return {
-      node: labelled(`${this.label} is one of`, box),
+      node: labelled(translate('fieldIsOneOf', { label: this.label }), box),
       read: () => values().flatMap((text) => (text === '' ? [] : [[name, text] as const])),
     }
   }
@@ -77,7 +83,7 @@ export abstract class FieldFilter {
 }
 
 class ContainsFilter extends FieldFilter {
-  override readonly mainText = 'has'
+  override readonly mainText = translate('has')
 
   override makeMain(query: URLSearchParams): FilterControl {
     const name = `${this.field.name}.ilike`
@@ -97,20 +103,20 @@ class EqualsFilter extends FieldFilter {
 }
 
 class RangeFilter extends FieldFilter {
-  override readonly mainText = 'is from … to …'
+  override readonly mainText = translate('isFromTo')
 
   override makeMain(query: URLSearchParams): FilterControl {
     const { name, kind } = this.field
     const { input, rangeClass = 'range' } = controlTypes[kind.control]
     const bounds = [
-      ['from', `${name}.gte`],
-      ['to', `${name}.lte`],
+      ['fieldFrom', `${name}.gte`],
+      ['fieldTo', `${name}.lte`],
     ] as const
     const boxes = bounds.map(([word, parameter]) => {
       const box = el('input', input)
       const value = query.get(parameter)
       if (value !== null) box.value = toInputText(this.field, value)
-      return { box, parameter, node: labelled(`${this.label} ${word}`, box) }
+      return { box, parameter, node: labelled(translate(word, { label: this.label }), box) }
     })
     return {
       node: el('div', { class: rangeClass }, ...boxes.map(({ node }) => node)),
@@ -118,11 +124,11 @@ class RangeFilter extends FieldFilter {
     }
   }
 
-  /** Numbers are sent as they were entered. Times are converted to UTC. */
+  /** Numbers get a point as their decimal sign, and times are converted to UTC. */
   #toParameter(raw: string): string {
     const text = raw.trim()
-    const value = text === '' ? text : valueTypes[this.field.kind.type].parse(text)
-    return typeof value === 'string' ? value : text
+    const value = text === '' ? text : parseText(this.field, text)
+    return typeof value === 'string' ? value : withPoint(text)
   }
 
   override describe(operator: string, value: string): string | Promise<string> {
@@ -136,12 +142,17 @@ class ChoiceFilter extends FieldFilter {
   readonly #choices = choicesOf(this.field) ?? []
 
   override makeMain(query: URLSearchParams): FilterControl {
-    const box = this.#makeSelect(el('option', { value: '' }, 'Any'))
+    const box = this.#makeSelect(el('option', { value: '' }, translate('any')))
     return boxControl(this.label, box, this.field.name, query)
   }
 
   override makeNot(query: URLSearchParams): FilterControl {
-    return boxControl(`${this.label} is not`, this.#makeSelect(), `${this.field.name}.ne`, query)
+    return boxControl(
+      translate('fieldIsNot', { label: this.label }),
+      this.#makeSelect(),
+      `${this.field.name}.ne`,
+      query,
+    )
   }
 
   #makeSelect(first?: HTMLOptionElement): HTMLSelectElement {
@@ -164,7 +175,7 @@ class ChoiceFilter extends FieldFilter {
       node: el(
         'fieldset',
         {},
-        el('legend', {}, `${this.label} is one of`),
+        el('legend', {}, translate('fieldIsOneOf', { label: this.label })),
         ...choices.map(({ box, label }) => el('label', { class: 'choice' }, box, label)),
       ),
       read: () => choices.flatMap(({ box }) => (box.checked ? [[name, box.value] as const] : [])),
@@ -179,7 +190,7 @@ class ChoiceFilter extends FieldFilter {
 
 /** A filter of a list. Its condition is that the list has an item. */
 class ListFilter extends FieldFilter {
-  override readonly mainText = 'has'
+  override readonly mainText = translate('has')
 
   override get comparesValues(): boolean {
     return false
@@ -210,7 +221,11 @@ class RelationFilter extends FieldFilter {
   }
 
   override makeNot(query: URLSearchParams): FilterControl {
-    return this.#makePicker(`${this.label} is not`, `${this.field.name}.ne`, query)
+    return this.#makePicker(
+      translate('fieldIsNot', { label: this.label }),
+      `${this.field.name}.ne`,
+      query,
+    )
   }
 
   #makePicker(label: string, name: string, query: URLSearchParams): FilterControl {

@@ -1,10 +1,9 @@
 /** Validates fields with the same rules and messages as the server. A test compares both. */
 import { valueTypes } from './field-values.js'
 import type { ControlError } from './control.js'
+import { texts } from './language.js'
 import type { FieldInfo, KindInfo } from './schema.js'
-
-const withUnit = (count: number, unit: string): string =>
-  `${count} ${unit}${count === 1 ? '' : 's'}`
+import { translate } from './translate.js'
 
 /** @returns undefined if the value is valid */
 export function findFieldError(
@@ -14,14 +13,14 @@ export function findFieldError(
 ): ControlError | undefined {
   const error = (code: string, message: string): ControlError => toFieldError(field, code, message)
   if (value === undefined)
-    return isNew && field.required ? error('required', 'is required') : undefined
-  if (value === null) return field.nullable ? undefined : error('type', 'must not be null')
+    return isNew && field.required ? error('required', translate('required')) : undefined
+  if (value === null) return field.nullable ? undefined : error('type', translate('notNull'))
   if (field.list === true) {
     const items = Array.isArray(value) ? (value as unknown[]) : []
     return items.map((item) => findValueError(field, item)).find((found) => found !== undefined)
   }
   if (value === '' && isNew && field.required === true && field.minLength === undefined)
-    return error('required', 'is required')
+    return error('required', translate('required'))
   return findValueError(field, value)
 }
 
@@ -36,29 +35,40 @@ export function toFieldError(field: FieldInfo, code: string, message: string): C
 function findValueError(field: FieldInfo, value: unknown): ControlError | undefined {
   const { kind, min, max, minLength, maxLength, pattern, oneOf } = field
   const error = (code: string, message: string): ControlError => toFieldError(field, code, message)
-  if (!isOfKind(kind, value)) return error('type', `must be ${kind.label}`)
-  const [size, unit] = sizeOf(kind, value)
+  if (!isOfKind(kind, value)) return error('type', mustBe(kind))
+  const { size, least, most } = sizeOf(kind, value)
   const compare = comparisons[kind.comparison]
-  if (min !== undefined && compare(value, min) < 0) return error('min', `must be at least ${min}`)
-  if (max !== undefined && compare(value, max) > 0) return error('max', `must be at most ${max}`)
+  if (min !== undefined && compare(value, min) < 0)
+    return error('min', translate('atLeast', { limit: String(min) }))
+  if (max !== undefined && compare(value, max) > 0)
+    return error('max', translate('atMost', { limit: String(max) }))
   if (minLength !== undefined && size < minLength)
-    return error('minLength', `must have at least ${withUnit(minLength, unit)}`)
+    return error('minLength', translate(least, { count: minLength }))
   if (maxLength !== undefined && size > maxLength)
-    return error('maxLength', `must have at most ${withUnit(maxLength, unit)}`)
+    return error('maxLength', translate(most, { count: maxLength }))
   if (pattern !== undefined && !matches(pattern, value))
-    return error('pattern', `must match ${pattern}`)
+    return error('pattern', translate('mustMatch', { pattern }))
   if (oneOf !== undefined && !oneOf.includes(value as string))
-    return error('oneOf', `must be one of ${oneOf.join(', ')}`)
+    return error('oneOf', translate('mustBeOneOf', { values: oneOf.join(', ') }))
   return undefined
 }
 
 const isOfKind = ({ type, pattern }: KindInfo, value: unknown): boolean =>
   valueTypes[type].isValid(value) && (pattern === undefined || matches(pattern, value))
 
-const sizeOf = ({ measure }: KindInfo, value: unknown): [size: number, unit: string] =>
+/** Says what a value of a kind must be: `must be an integer`. */
+export const mustBe = ({ control, label }: KindInfo): string =>
+  translate('mustBe', { kind: texts.kinds?.[control] ?? label })
+
+/** The size of a value, and the names of the texts about its limits. */
+const sizeOf = ({ measure }: KindInfo, value: unknown) =>
   measure === 'bytes'
-    ? [bytesOf(String(value)), 'byte']
-    : [Array.from(String(value)).length, 'character']
+    ? ({ size: bytesOf(String(value)), least: 'leastBytes', most: 'mostBytes' } as const)
+    : ({
+        size: Array.from(String(value)).length,
+        least: 'leastCharacters',
+        most: 'mostCharacters',
+      } as const)
 
 const comparisons: Readonly<
   Record<KindInfo['comparison'], (value: unknown, bound: unknown) => number>

@@ -1,6 +1,8 @@
 /** Converts between the texts of inputs and the values of fields. */
+import { controlTypes } from './control-types.js'
 import { asText } from './format.js'
 import type { FieldInfo, KindInfo } from './schema.js'
+import { withDecimalSign, withPoint } from './translate.js'
 
 /** A text that cannot be parsed as a value of its field. */
 export class Unreadable {}
@@ -67,7 +69,7 @@ export const hasLines = ({ list, kind }: FieldInfo): boolean =>
 /** Parses the text of an input. @returns undefined if the field should be left out of the write */
 export function parseInput(field: FieldInfo, raw: string, isNew: boolean): unknown {
   const { kind, nullable, oneOf } = field
-  const { parse } = valueTypes[kind.type]
+  const parse = (text: string): unknown => parseText(field, text)
   if (hasLines(field))
     return raw
       .split('\n')
@@ -80,11 +82,23 @@ export function parseInput(field: FieldInfo, raw: string, isNew: boolean): unkno
   return isNew ? undefined : null
 }
 
+/** Parses a text that is not empty. */
+export function parseText({ kind }: FieldInfo, text: string): unknown {
+  const isDecimal = controlTypes[kind.control].isDecimal === true
+  return valueTypes[kind.type].parse(isDecimal ? withPoint(text) : text)
+}
+
 /** The text of an input for a value. */
 export function toInputText(field: FieldInfo, value: unknown): string {
   if (value === null || value === undefined) return ''
-  if (hasLines(field) && Array.isArray(value)) return value.map(String).join('\n')
-  return valueTypes[field.kind.type].toInputText(value)
+  if (hasLines(field) && Array.isArray(value))
+    return value.map((item) => toItemText(field, item)).join('\n')
+  return toItemText(field, value)
+}
+
+function toItemText({ kind }: FieldInfo, value: unknown): string {
+  const text = valueTypes[kind.type].toInputText(value)
+  return controlTypes[kind.control].isDecimal === true ? withDecimalSign(text) : text
 }
 
 /** Formats a timestamp for an input of type `datetime-local`. */

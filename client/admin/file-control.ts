@@ -4,6 +4,7 @@ import { el, listen } from './element.js'
 import { findFieldError } from './field-rules.js'
 import { toSize } from './format.js'
 import { labelOf, type FieldInfo } from './schema.js'
+import { translate } from './translate.js'
 
 export const isFile = ({ kind }: FieldInfo): boolean => kind.control === 'file'
 
@@ -41,7 +42,9 @@ export function makeFileControl(field: FieldInfo, options: ControlOptions): Cont
       value = newValue
       input.value = ''
       description.textContent =
-        typeof newValue === 'string' && newValue !== '' ? `Stored: ${toSize(newValue)}` : ''
+        typeof newValue === 'string' && newValue !== ''
+          ? translate('stored', { size: toSize(newValue) })
+          : ''
     },
     focus: () => {
       input.focus()

@@ -3,6 +3,7 @@ import { el } from './element.js'
 import { icon } from './icon.js'
 import { describeCondition, filterNames } from './filter.js'
 import type { RecordInfo } from './schema.js'
+import { translate } from './translate.js'
 
 export const makeFilterChips = (
   record: RecordInfo,
@@ -14,7 +15,11 @@ export const makeFilterChips = (
       const text = await describeCondition(record, name, query.getAll(name).join(','))
       const button = el(
         'button',
-        { type: 'button', 'aria-label': `Remove ${text}`, onclick: () => remove(name) },
+        {
+          type: 'button',
+          'aria-label': translate('removeName', { name: text }),
+          onclick: () => remove(name),
+        },
         icon('cross'),
       )
       return el('li', {}, text, button)

@@ -2,6 +2,7 @@
 import { el, listen, newId } from './element.js'
 import { filterOf, type FieldFilter, type FilterControl } from './field-filter.js'
 import { fieldOf, type RecordInfo } from './schema.js'
+import { translate } from './translate.js'
 
 /** Query parameters that are not filters. */
 const notFilters: ReadonlySet<string> = new Set([
@@ -29,7 +30,7 @@ export function makeFilter(
     'form',
     {
       class: 'card filter',
-      'aria-label': 'Filter',
+      'aria-label': translate('filter'),
       id: newId(),
       onsubmit: async (event) => {
         event.preventDefault()
@@ -40,8 +41,8 @@ export function makeFilter(
     el(
       'div',
       { class: 'buttons' },
-      el('button', { type: 'submit', class: 'main' }, 'Apply'),
-      el('button', { type: 'button', onclick: () => apply([]) }, 'Clear'),
+      el('button', { type: 'submit', class: 'main' }, translate('apply')),
+      el('button', { type: 'button', onclick: () => apply([]) }, translate('clear')),
     ),
   )
 }
@@ -54,12 +55,12 @@ function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterCont
   const id = newId()
   const select = el(
     'select',
-    { 'aria-label': 'Condition', 'aria-describedby': id, class: 'condition' },
+    { 'aria-label': translate('condition'), 'aria-describedby': id, class: 'condition' },
     el('option', { value: '' }, filter.mainText),
-    filter.comparesValues && el('option', { value: 'ne' }, 'is not'),
-    filter.comparesValues && el('option', { value: 'in' }, 'is one of'),
-    nullable === true && el('option', { value: 'empty' }, 'is empty'),
-    nullable === true && el('option', { value: 'filled' }, 'is not empty'),
+    filter.comparesValues && el('option', { value: 'ne' }, translate('isNot')),
+    filter.comparesValues && el('option', { value: 'in' }, translate('isOneOf')),
+    nullable === true && el('option', { value: 'empty' }, translate('isEmpty')),
+    nullable === true && el('option', { value: 'filled' }, translate('isNotEmpty')),
   )
   const testNull = (isNull: boolean): FilterControl => ({
     node: el('div', {}),
@@ -110,16 +111,23 @@ export async function describeCondition(
   const field = fieldOf(record, property)
   if (field === undefined) return `${name}: ${value}`
   const filter = filterOf(record, field)
-  if (operator === 'isNull') return `${filter.label} is ${value === 'true' ? '' : 'not '}empty`
-  return filter.label + (operatorTexts[operator] ?? ': ') + (await filter.describe(operator, value))
+  const { label } = filter
+  if (operator === 'isNull')
+    return translate(value === 'true' ? 'describeIsEmpty' : 'describeIsNotEmpty', { label })
+  const textName = operatorTexts[operator] ?? 'describeIs'
+  return translate(textName, { label, value: await filter.describe(operator, value) })
 }
 
-/** The text between a field and a value. */
-const operatorTexts: Readonly<Record<string, string>> = {
-  gte: ' from ',
-  lte: ' to ',
-  ilike: ' has ',
-  has: ' has ',
-  ne: ' is not ',
-  in: ' is one of ',
+const operatorTexts: Readonly<
+  Record<
+    string,
+    'describeFrom' | 'describeTo' | 'describeHas' | 'describeIsNot' | 'describeIsOneOf'
+  >
+> = {
+  gte: 'describeFrom',
+  lte: 'describeTo',
+  ilike: 'describeHas',
+  has: 'describeHas',
+  ne: 'describeIsNot',
+  in: 'describeIsOneOf',
 }

@@ -16,7 +16,6 @@ import {
   relationOf,
 } from './schema.js'
 import { openView } from './view.js'
-import { lower } from './format.js'
 import { cancelButton, openDialog } from './dialog.js'
 import { fingerprint } from './compare-values.js'
 import { makeControl } from './field-controls.js'
@@ -24,6 +23,7 @@ import { joinPath, labelBelow, type Control } from './control.js'
 import { parseInput } from './field-values.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
 import { choiceOf, type RowChoice } from './titles.js'
+import { translate } from './translate.js'
 
 export interface Form {
   readonly node: HTMLFormElement
@@ -176,9 +176,12 @@ export function markBusy(element: HTMLElement): () => void {
   }
 }
 
+const createdText = (record: RecordInfo, row: PageRow): string =>
+  translate('rowCreated', { one: record.one, title: titleOf(record, row) })
+
 /** Creates a row of another record in a dialog, without leaving the form. */
 function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): void {
-  openDialog(`New ${lower(record.one)}`, ({ close }) => {
+  openDialog(translate('newRow', { one: record.one }), ({ close }) => {
     const form = makeRecordForm(record, {
       isNew: true,
       onSubmit: async () => {
@@ -186,13 +189,16 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
         try {
           const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
           close()
-          showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
+          showStatus(createdText(record, data))
           done(choiceOf(record, data))
         } catch (error) {
           form.showError(error)
         }
       },
-      buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancelButton(close)],
+      buttons: [
+        el('button', { type: 'submit', class: 'main' }, translate('save')),
+        cancelButton(close),
+      ],
     })
     return [form.node]
   })
@@ -200,7 +206,7 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
 
 /** @param query values of the new row, by field: `orgId=7` */
 export function showNew(record: RecordInfo, query: URLSearchParams): void {
-  const view = openView(record, `New ${lower(record.one)}`)
+  const view = openView(record, translate('newRow', { one: record.one }))
   const form = makeRecordForm(record, {
     isNew: true,
     hasNested: true,
@@ -210,15 +216,15 @@ export function showNew(record: RecordInfo, query: URLSearchParams): void {
         const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
         if (name === 'another') showNew(record, query)
         else go(pathTo(record.path, keyOf(record, data)))
-        showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
+        showStatus(createdText(record, data))
       } catch (error) {
         form.showError(error)
       }
     },
     buttons: [
-      el('button', { type: 'submit', class: 'main' }, 'Save'),
-      el('button', { type: 'submit', name: 'another' }, 'Save and new'),
-      link(pathTo(record.path), { class: 'button' }, 'Cancel'),
+      el('button', { type: 'submit', class: 'main' }, translate('save')),
+      el('button', { type: 'submit', name: 'another' }, translate('saveAndNew')),
+      link(pathTo(record.path), { class: 'button' }, translate('cancel')),
     ],
   })
   form.prefill(valuesOf(record, query))

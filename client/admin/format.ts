@@ -1,4 +1,5 @@
 /** Formats values as text. */
+import { isSingular, locale, translate, withDecimalSign } from './translate.js'
 
 /** Returns strings unchanged and other values as JSON. */
 export const asText = (value: unknown): string =>
@@ -13,22 +14,12 @@ export function toLabel(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Lowercases the first letter for the middle of a sentence, except in abbreviations. */
-export const lower = (text: string): string =>
-  /^[A-Z][^A-Z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
-
-const integerFormat = new Intl.NumberFormat()
-const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
-  dateStyle: 'medium',
-  timeStyle: 'short',
-})
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
-
-export const toCount = (count: number): string => integerFormat.format(count)
+const dateTimeFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const dateFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** `1 ticket`, `3 tickets` */
 export const withCount = (count: number, { one, label }: { one: string; label: string }): string =>
-  `${toCount(count)} ${lower(count === 1 ? one : label)}`
+  translate('rows', { count, name: isSingular(count) ? one : label })
 
 export function toDateTime(value: unknown): string {
   const date = new Date(asText(value))
@@ -48,8 +39,12 @@ const toMembers = (value: unknown): string =>
         .join(', ')
     : asText(value)
 
+/** Shows the decimal sign of the language. Digits stay as they are stored, so that `12.50` has two places. */
+const toDecimal = (value: unknown): string => withDecimalSign(asText(value))
+
 const formats = {
   text: toMembers,
+  decimal: toDecimal,
   json: asText,
   date: toDate,
   datetime: toDateTime,
@@ -62,7 +57,7 @@ export type ValueFormat = keyof typeof formats
 /** Formats a value for lists and histories. */
 export function toText(value: unknown, format: ValueFormat = 'text'): string {
   if (value === null || value === undefined || value === '') return '–'
-  if (value === true || value === false) return value ? 'Yes' : 'No'
+  if (value === true || value === false) return translate(value ? 'yes' : 'no')
   if (Array.isArray(value)) return value.map((item) => toText(item, format)).join(', ') || '–'
   return formats[format](value)
 }
@@ -70,5 +65,7 @@ export function toText(value: unknown, format: ValueFormat = 'text'): string {
 /** The size of a file in base64. */
 export function toSize(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
-  return bytes < 1024 ? `${bytes} bytes` : `${toCount(Math.round(bytes / 1024))} KB`
+  return bytes < 1024
+    ? translate('bytes', { count: bytes })
+    : translate('kilobytes', { count: Math.round(bytes / 1024) })
 }

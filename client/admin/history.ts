@@ -6,7 +6,8 @@ import { link, pathTo, replacePath } from './navigation.js'
 import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
 import { isTitleCached, cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
-import { lower, toDateTime, toText } from './format.js'
+import { toDateTime, toText } from './format.js'
+import { translate } from './translate.js'
 
 interface HistoryEntry {
   readonly id: number
@@ -32,10 +33,10 @@ interface HistoryPage {
 }
 
 const kindLabels = {
-  create: 'Created',
-  update: 'Changed',
-  delete: 'Deleted',
-  action: 'Action',
+  create: translate('created'),
+  update: translate('changed'),
+  delete: translate('deleted'),
+  action: translate('action'),
 } as const
 
 /** @param anchor the history is inserted after this element */
@@ -44,7 +45,7 @@ export function makeHistoryButton(record: RecordInfo, key: string, anchor: Eleme
   const region = el('section', {
     class: 'card',
     id,
-    'aria-label': 'History',
+    'aria-label': translate('history'),
     hidden: true,
     tabindex: '-1',
   })
@@ -63,14 +64,14 @@ export function makeHistoryButton(record: RecordInfo, key: string, anchor: Eleme
       region.scrollIntoView({ block: 'nearest' })
     },
   })
-  button.append(icon('clock'), 'History')
+  button.append(icon('clock'), translate('history'))
   return button
 }
 
 /** The view of the changes of all rows, including deleted rows. */
 export async function showHistory(record: RecordInfo, query: URLSearchParams): Promise<void> {
-  const view = openView(record, `History of ${lower(record.label)}`)
-  const region = el('section', { class: 'card', 'aria-label': 'History' })
+  const view = openView(record, translate('historyOf', { many: record.label }))
+  const region = el('section', { class: 'card', 'aria-label': translate('history') })
   const deleted = el('input', { type: 'checkbox', checked: query.get('kind') === 'delete' })
   const redraw = (): Promise<void> =>
     showChanges(record, deleted.checked ? { kind: 'delete' } : {}, region)
@@ -78,7 +79,7 @@ export async function showHistory(record: RecordInfo, query: URLSearchParams): P
     replacePath(pathTo(record.path, 'history') + (deleted.checked ? '?kind=delete' : ''))
     await redraw()
   })
-  view.show(el('label', { class: 'choice' }, deleted, 'Only what was deleted'), region)
+  view.show(el('label', { class: 'choice' }, deleted, translate('onlyDeleted')), region)
   await redraw()
 }
 
@@ -108,21 +109,27 @@ async function showChanges(
     body.append(...entries.flatMap((entry) => toTableRows(record, entry, isOfAllRows)))
     replace(
       more,
-      next !== undefined && el('button', { type: 'button', onclick: () => load(next) }, 'Earlier'),
+      next !== undefined &&
+        el('button', { type: 'button', onclick: () => load(next) }, translate('earlier')),
     )
   }
   await load()
-  const heads = ['When', 'Who', 'Field', 'From', 'To'].map((name) =>
-    el('th', { scope: 'col' }, name),
+  const heads = (['when', 'who', 'field', 'from', 'to'] as const).map((name) =>
+    el('th', { scope: 'col' }, translate(name)),
   )
   replace(
     region,
-    el('h2', {}, 'History'),
+    el('h2', {}, translate('history')),
     body.children.length === 0
-      ? el('p', { class: 'quiet-words' }, 'Nothing was changed yet.')
+      ? el('p', { class: 'quiet-words' }, translate('noChanges'))
       : el(
           'div',
-          { class: 'scroll changes', tabindex: '0', role: 'group', 'aria-label': 'Changes' },
+          {
+            class: 'scroll changes',
+            tabindex: '0',
+            role: 'group',
+            'aria-label': translate('changes'),
+          },
           el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body),
         ),
     more,

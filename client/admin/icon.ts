@@ -23,6 +23,12 @@ const iconPaths = {
 export const icon = (name: keyof typeof iconPaths): SVGSVGElement =>
   svg(
     'svg',
-    { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true', focusable: 'false' },
+    {
+      class: 'icon',
+      'data-icon': name,
+      viewBox: '0 0 16 16',
+      'aria-hidden': 'true',
+      focusable: 'false',
+    },
     svg('path', { d: iconPaths[name] }),
   )

@@ -11,18 +11,20 @@ import { makeFilter } from './filter.js'
 import { makeFilterChips } from './filter-chips.js'
 import { makeBar, type ListBar } from './list-bar.js'
 import { ListLocation } from './list-location.js'
-import { readKeys, requestPage } from './list-rows.js'
+import { countRows, readKeys, requestPage } from './list-rows.js'
 import { makePager, pageSize, type Pager } from './pager.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { toTotal, withTotal, type RowTotal } from './row-total.js'
 import { columnChoice, type TableColumn, RowTable } from './table.js'
 import { link, pathTo } from './navigation.js'
 import { openView, type PageView } from './view.js'
-import { lower } from './format.js'
+import { translate } from './translate.js'
 
 const client = createClient()
 const live = createLive(client)
 
+/** Tables with more rows are not counted exactly, because counting reads all of them. */
+const maxCountedRows = 1_000_000
 /** A load that takes longer says so. In milliseconds. */
 const silentTime = 250
 
@@ -40,7 +42,7 @@ class ListView {
   readonly #bulk: BulkBar
   /** Leads to the chart of the rows that match. */
   readonly #chartLink: HTMLAnchorElement
-  readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
+  readonly #chips = el('ul', { class: 'chips', 'aria-label': translate('filterInUse') })
   readonly #searchBox: HTMLInputElement
   #nextCursor: string | undefined
   #stop: () => void = () => undefined
@@ -52,11 +54,16 @@ class ListView {
     readonly query: ListLocation,
   ) {
     const chartPath = pathTo(record.path, 'figures')
-    this.#chartLink = link(chartPath, { class: 'button quiet' }, icon('chart'), 'Figures')
+    this.#chartLink = link(
+      chartPath,
+      { class: 'button quiet' },
+      icon('chart'),
+      translate('figures'),
+    )
     this.#searchBox = el('input', {
       type: 'search',
-      'aria-label': `Search ${lower(record.label)}`,
-      placeholder: 'Search',
+      'aria-label': translate('searchIn', { many: record.label }),
+      placeholder: translate('search'),
       value: query.search,
       autocomplete: 'off',
       enterkeyhint: 'search',
@@ -67,12 +74,12 @@ class ListView {
       search: () => this.#search(),
       panels: [
         {
-          name: 'Filter',
+          name: translate('filter'),
           icon: 'filter',
           make: () => makeFilter(record, query.params, (filter) => this.#applyFilter(filter)),
         },
         {
-          name: 'Columns',
+          name: translate('columns'),
           icon: 'columns',
           make: () =>
             columnChoice(record, async () => {
@@ -152,12 +159,17 @@ class ListView {
     return [
       this.#chartLink,
       record.history === true &&
-        link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
+        link(at('history'), { class: 'button quiet' }, icon('clock'), translate('history')),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.toParams())}`, record),
       (may(record, 'create') || may(record, 'update')) &&
-        link(at('import'), { class: 'button quiet' }, icon('import'), 'Import'),
+        link(at('import'), { class: 'button quiet' }, icon('import'), translate('import')),
       may(record, 'create') &&
-        link(at('new'), { class: 'button main' }, icon('plus'), `New ${lower(record.one)}`),
+        link(
+          at('new'),
+          { class: 'button main' },
+          icon('plus'),
+          translate('newRow', { one: record.one }),
+        ),
     ]
   }
 
@@ -172,8 +184,11 @@ class ListView {
     const count = this.#table.selected.length
     const canOffer = this.#table.isPageSelected && this.#pageCount() !== 1
     const isAll = total !== undefined && !total.isEstimate && count >= total.count
-    const all = total === undefined ? '' : ` ${toTotal(total)}`
-    this.#bulk.show(count, canOffer && !isAll ? `Select all${all} that match` : undefined)
+    const offer =
+      total === undefined
+        ? translate('selectAllMatching')
+        : translate('selectMatching', { count: toTotal(total) })
+    this.#bulk.show(count, canOffer && !isAll ? offer : undefined)
   }
 
   async #selectAll(report: (count: number) => void): Promise<void> {
@@ -228,6 +243,7 @@ class ListView {
     await this.#draw(page.rows)
     this.#drawChips().catch(showError)
     this.#chartLink.href = query.figuresPath
+    if (query.state.total?.isEstimate === true) this.#count(loadNumber).catch(showError)
     if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
   }
 
@@ -250,15 +266,15 @@ class ListView {
     table.setAttribute('aria-busy', 'true')
     const isEmpty = table.querySelector('tbody tr') === null
     const timer = setTimeout(() => {
-      this.#total.textContent = 'Loading…'
+      this.#total.textContent = translate('loading')
       if (!isEmpty) return
-      replace(this.#empty, el('p', {}, `Loading ${lower(this.record.label)}…`))
+      replace(this.#empty, el('p', {}, translate('loadingRows', { many: this.record.label })))
       this.#empty.hidden = false
     }, silentTime)
     return () => {
       clearTimeout(timer)
       table.removeAttribute('aria-busy')
-      if (this.#total.textContent === 'Loading…') this.#total.textContent = ''
+      if (this.#total.textContent === translate('loading')) this.#total.textContent = ''
     }
   }
 
@@ -270,6 +286,14 @@ class ListView {
       withLabel(message, path, labelAt(this.record, path.split('.')[0] ?? '')),
     )
     return new Error(messages.join('; '))
+  }
+
+  /** Counts rows exactly, so that the list and its chart show the same number. */
+  async #count(loadNumber: number): Promise<void> {
+    const { total } = this.query.state
+    if (total === undefined || total.count > maxCountedRows) return
+    const exact = await countRows(this.query, this.view.signal)
+    if (loadNumber === this.#loadCount && this.view.isOpen()) this.#setTotal(exact)
   }
 
   /** Shows the number of rows, and stores it for the next pages. */
@@ -299,9 +323,9 @@ class ListView {
     if (!this.view.isOpen()) return
     this.#table.draw(rows, this.query.order, isLive)
     this.#empty.hidden = rows.length > 0
-    const one = lower(record.one)
-    const text = this.query.isFiltered ? `No ${one} matches.` : `There is no ${one} yet.`
-    const all = this.query.isFiltered && link(pathTo(record.path), { class: 'button' }, 'Show all')
+    const { isFiltered } = this.query
+    const text = translate(isFiltered ? 'noMatch' : 'noRows', { one: record.one })
+    const all = isFiltered && link(pathTo(record.path), { class: 'button' }, translate('showAll'))
     replace(this.#empty, el('p', {}, text), all)
   }
 

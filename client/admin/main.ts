@@ -21,6 +21,7 @@ import { setSchema, may, expandSchema, recordAt, schema, type CompactSchema } fr
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { clearTitles } from './titles.js'
 import { showStart } from './start.js'
+import { translate } from './translate.js'
 import { closeView, onSignOut, openView } from './view.js'
 
 /** Opens the view of the current URL. */
@@ -35,9 +36,7 @@ async function draw(): Promise<void> {
   }
   const record = recordAt(path)
   if (record === undefined || parts.length > 2) {
-    openView(undefined, 'Not found').show(
-      el('p', {}, 'There is nothing at this address, or you may not see it.'),
-    )
+    openView(undefined, translate('notFound')).show(el('p', {}, translate('nothingHere')))
   } else if (second === undefined) await showList(record, query)
   else if (second === 'new' && may(record, 'create')) showNew(record, query)
   else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
@@ -75,10 +74,7 @@ async function signIn(token: string | boolean = hasStoredToken()): Promise<void>
   } catch (error) {
     const status = statusOf(error)
     if (status !== 401 && status !== 403) throw error
-    const message =
-      status === 403
-        ? 'You are signed in, but you may not use this page. Sign in as another user.'
-        : ''
+    const message = status === 403 ? translate('mayNotUse') : ''
     await showSignIn(signIn, message)
     return
   }
@@ -99,7 +95,7 @@ async function signOut(): Promise<void> {
   setSchema(undefined)
   clearTitles()
   document.body.replaceChildren()
-  await showSignIn(signIn, 'You have signed out.')
+  await showSignIn(signIn, translate('signedOut'))
 }
 
 onRoute(drawSafely)
@@ -117,7 +113,7 @@ function takeRefusal(): string {
   if (query.get('error') !== 'access_denied') return ''
   query.delete('error')
   replacePath(query.size === 0 ? pathname : `${pathname}?${query.toString()}`)
-  return 'The sign-in with the provider was cancelled.'
+  return translate('providerCancelled')
 }
 
 const refusal = takeRefusal()

@@ -3,12 +3,12 @@ import { base } from './requests.js'
 import { el, listen } from './element.js'
 import { link, pathTo } from './navigation.js'
 import { schema, type RecordInfo } from './schema.js'
-import { toCount } from './format.js'
+import { toCount, translate } from './translate.js'
 
 /** With more records than this, the menu has a box to find one. */
 const maxUnfiltered = 10
 
-/** The records by group, in the order of the page. Records without a group come under "Others" if there are groups. */
+/** The records by group, in the order of the page. Records without a group come under a group of their own if there are groups. */
 export function recordGroups(): [name: string, records: RecordInfo[]][] {
   const byGroup = new Map<string, RecordInfo[]>()
   for (const record of schema()?.records ?? []) {
@@ -17,7 +17,7 @@ export function recordGroups(): [name: string, records: RecordInfo[]][] {
   }
   const hasGroups = byGroup.size > 1
   return [...byGroup].map(([name, records]) => [
-    name === '' && hasGroups ? 'Others' : name,
+    name === '' && hasGroups ? translate('otherRecords') : name,
     records,
   ])
 }
@@ -66,7 +66,7 @@ export function makeMenu(): HTMLElement {
     })
     return { node, records, name }
   })
-  const nav = el('nav', { id: 'records', 'aria-label': 'Records' })
+  const nav = el('nav', { id: 'records', 'aria-label': translate('records') })
   if (all.length > maxUnfiltered) nav.append(makeFinder(all, items, sections))
   nav.append(...sections.map(({ node }) => node))
   return nav
@@ -86,8 +86,8 @@ function makeFinder(
 ): HTMLElement {
   const box = el('input', {
     type: 'search',
-    'aria-label': 'Find a record',
-    placeholder: 'Find a record',
+    'aria-label': translate('findRecord'),
+    placeholder: translate('findRecord'),
     autocomplete: 'off',
     class: 'find',
   })

@@ -3,6 +3,7 @@ import { confirmInDialog } from './dialog.js'
 import { el, type Child } from './element.js'
 import { showError } from './notices.js'
 import { base } from './requests.js'
+import { translate } from './translate.js'
 
 export interface PageLocation {
   /** The path segments after the page's path. */
@@ -145,9 +146,9 @@ let confirmation: Promise<boolean> | undefined
 export function confirmLeave(): Promise<boolean> {
   if (!isAnyChanged()) return Promise.resolve(true)
   confirmation ??= confirmInDialog({
-    title: 'Leave without saving?',
-    content: [el('p', {}, 'What you changed in this form is not saved yet.')],
-    confirmLabel: 'Leave',
+    title: translate('leaveQuestion'),
+    content: [el('p', {}, translate('notSaved'))],
+    confirmLabel: translate('leave'),
     isDangerous: true,
   }).finally(() => {
     confirmation = undefined

@@ -2,7 +2,8 @@
 import { el, listen, newId } from './element.js'
 import { icon } from './icon.js'
 import { base } from './requests.js'
-import { toCount } from './format.js'
+import { toTotal } from './row-total.js'
+import { translate } from './translate.js'
 
 export interface PagerOptions {
   readonly previous: () => Promise<void>
@@ -42,15 +43,25 @@ export function pageSize(): number {
 }
 
 export function makePager({ previous, next, jump, resize }: PagerOptions): Pager {
-  const back = el('button', { type: 'button', onclick: previous }, icon('left'), 'Previous page')
-  const forward = el('button', { type: 'button', onclick: next }, 'Next page', icon('right'))
+  const back = el(
+    'button',
+    { type: 'button', onclick: previous },
+    icon('left'),
+    translate('previousPage'),
+  )
+  const forward = el(
+    'button',
+    { type: 'button', onclick: next },
+    translate('nextPage'),
+    icon('right'),
+  )
   const box = el('input', {
     type: 'text',
     inputmode: 'numeric',
     size: 4,
     class: 'page',
     autocomplete: 'off',
-    'aria-label': 'Page',
+    'aria-label': translate('page'),
   })
   const count = el('span', {})
   let lastPage = 1
@@ -64,7 +75,7 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
         if (page >= 1) await jump(Math.min(page, lastPage))
       },
     },
-    el('span', { 'aria-hidden': 'true' }, 'Page'),
+    el('span', { 'aria-hidden': 'true' }, translate('page')),
     box,
     count,
   )
@@ -83,7 +94,12 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
     }
     await resize()
   })
-  const rows = el('span', { class: 'size' }, el('label', { for: id }, 'Rows per page'), size)
+  const rows = el(
+    'span',
+    { class: 'size' },
+    el('label', { for: id }, translate('rowsPerPage')),
+    size,
+  )
   return {
     node: el('div', { class: 'pager' }, rows, jumper, back, forward),
     show: ({ page, pageCount, isEstimate, hasPrevious, hasNext }) => {
@@ -92,7 +108,9 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
       box.value = page === undefined ? '' : String(page)
       jumper.hidden = pageCount === undefined || pageCount < 2
       lastPage = pageCount ?? 1
-      count.textContent = `of ${isEstimate ? 'about ' : ''}${toCount(lastPage)}`
+      count.textContent = translate('ofPages', {
+        count: toTotal({ count: lastPage, isEstimate }),
+      })
     },
   }
 }

@@ -4,7 +4,7 @@ import { icon } from './icon.js'
 import { showError } from './notices.js'
 import { may, type RecordInfo } from './schema.js'
 import { findRows, cachedTitle, loadTitles, type RowChoice } from './titles.js'
-import { lower } from './format.js'
+import { translate } from './translate.js'
 
 export interface PickerOptions {
   readonly label: string
@@ -52,7 +52,7 @@ export function makePicker(options: PickerOptions): Picker {
     'aria-autocomplete': 'list',
     'aria-describedby': describedBy,
     'aria-required': required === true ? 'true' : undefined,
-    placeholder: `Find ${lower(record.one)}…`,
+    placeholder: translate('pickerHint', { one: record.one }),
   })
   let choices: RowChoice[] = []
   let active = -1
@@ -118,7 +118,7 @@ export function makePicker(options: PickerOptions): Picker {
     const none = el(
       'li',
       { role: 'option', 'aria-disabled': 'true', class: 'none' },
-      'Nothing found',
+      translate('nothingFound'),
     )
     replace(list, ...(options.length === 0 ? [none] : options))
     list.hidden = false
@@ -176,7 +176,7 @@ export function makePicker(options: PickerOptions): Picker {
         },
       },
       icon('plus'),
-      `New ${lower(record.one)}`,
+      translate('newRow', { one: record.one }),
     )
   const node = el('div', { class: 'picker' }, el('div', { class: 'combobox' }, input, list), button)
   const show = (key: string | number | null): void => {

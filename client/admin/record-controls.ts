@@ -20,11 +20,11 @@ import {
   type FieldInfo,
   recordNamed,
 } from './schema.js'
-import { lower } from './format.js'
 import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
 import { readOnlyValues } from './row-values.js'
 import { cachedTitle, loadTitles, type RowChoice } from './titles.js'
+import { translate } from './translate.js'
 
 /** Creates controls for the fields and link relations of a record. */
 export function makeControls(
@@ -95,7 +95,11 @@ function makeRelationControl(
     const draw = (): void => {
       replace(
         opener,
-        link(pathTo(target.path, String(value)), {}, `Open ${cachedTitle(target, value)}`),
+        link(
+          pathTo(target.path, String(value)),
+          {},
+          translate('open', { title: cachedTitle(target, value) }),
+        ),
       )
     }
     draw()
@@ -122,7 +126,7 @@ function makeRelationControl(
       value !== undefined ||
       !(required || (!options.isNew && field.nullable !== true))
         ? undefined
-        : { path: '', message: 'is required' },
+        : { path: '', message: translate('required') },
   }
 }
 
@@ -136,7 +140,7 @@ export function makeLinksControl(
   let chosen: RowChoice[] = []
   let isLoaded = false
   const isChosen = (choice: RowChoice): boolean => chosen.some(({ key }) => key === choice.key)
-  const list = el('ul', { class: 'chosen', 'aria-label': `${label} chosen` })
+  const list = el('ul', { class: 'chosen', 'aria-label': translate('chosen', { label }) })
   const draw = (): void => {
     list.hidden = chosen.length === 0
     replace(
@@ -150,7 +154,7 @@ export function makeLinksControl(
             'button',
             {
               type: 'button',
-              'aria-label': `Remove ${choice.title}`,
+              'aria-label': translate('removeName', { name: choice.title }),
               onclick: () => {
                 chosen = chosen.filter((one) => one !== choice)
                 change()
@@ -241,7 +245,9 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     const controls = isReadOnly ? [] : nestedControls(relation, target, isNew)
     if (row !== undefined) for (const control of controls) control.write(row[control.name])
     const id = newId()
-    const name = isNew ? `New ${lower(target.one)}` : `${target.one} ${String(row[target.key])}`
+    const name = isNew
+      ? translate('newRow', { one: target.one })
+      : `${target.one} ${String(row[target.key])}`
     const part: NestedRowForm = {
       key: row?.[target.key],
       controls,
@@ -259,7 +265,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
               {
                 type: 'button',
                 class: 'quiet',
-                'aria-label': `Remove ${lower(name)}`,
+                'aria-label': translate('removeRow', { name }),
                 onclick: () => {
                   parts.delete(part)
                   part.node.remove()
@@ -268,7 +274,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
                 },
               },
               icon('cross'),
-              'Remove',
+              translate('remove'),
             )
           : null,
       ),
@@ -285,7 +291,7 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       hidden: !may(target, 'create'),
     },
     icon('plus'),
-    `Add ${lower(target.one)}`,
+    translate('addRow', { one: target.one }),
   )
   const node = el('fieldset', { class: 'wide' }, el('legend', {}, label), list, adder, errorNode)
   const changesOf = ({ controls, before, key }: NestedRowForm): PageRow => {

@@ -13,7 +13,8 @@ import {
 } from './schema.js'
 import { readTotal, toTotal } from './row-total.js'
 import { RowTable } from './table.js'
-import { lower, withCount } from './format.js'
+import { withCount } from './format.js'
+import { translate } from './translate.js'
 
 const maxRows = 10
 
@@ -33,12 +34,16 @@ export function makeRelated(
   const table = new RowTable(target, { isSelectable: false, omittedField: keyField })
   const query = `?${String(new URLSearchParams({ [keyField]: key }))}`
   const heading = el('h2', {}, label)
-  const count = el('span', { class: 'total' }, 'Loading…')
-  const empty = el('p', { class: 'quiet-words', hidden: true }, `No ${lower(label)}.`)
+  const count = el('span', { class: 'total' }, translate('loading'))
+  const empty = el(
+    'p',
+    { class: 'quiet-words', hidden: true },
+    translate('noRelated', { many: label }),
+  )
   const bar = el('div', { class: 'related-bar' }, heading, count)
   const field = target.fields.find(({ name }) => name === keyField)
   if (may(target, 'create') && field?.readOnly !== true) {
-    const text = `Add ${lower(target.one)} for this ${lower(record.one)}`
+    const text = translate('addRelated', { one: target.one, parent: record.one })
     put(bar, link(pathTo(target.path, 'new') + query, { class: 'button' }, icon('plus'), text))
   }
   const node = el(
@@ -58,7 +63,11 @@ export function makeRelated(
     replace(
       count,
       total.count > data.length
-        ? link(pathTo(target.path) + query, {}, `All ${toTotal(total)} ${lower(target.label)}`)
+        ? link(
+            pathTo(target.path) + query,
+            {},
+            translate('allRelated', { count: toTotal(total), many: target.label }),
+          )
         : withCount(total.count, target),
     )
   }

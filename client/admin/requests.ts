@@ -1,6 +1,8 @@
 /** Sends requests to the server, with the client of the package, and reads error responses. */
 import { createClient } from '../index.js'
 import type { ApiResponse, Params } from '../options.js'
+import { texts } from './language.js'
+import { translate } from './translate.js'
 
 /** The page's path, including the application's prefix: `/admin`. */
 export const base = document.body.dataset.path ?? '/admin'
@@ -45,7 +47,7 @@ export function hasStoredToken(): boolean {
 
 type SendMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-let restoreSession: () => Promise<void> = () => Promise.reject(new Error('Not signed in.'))
+let restoreSession: () => Promise<void> = () => Promise.reject(new Error(translate('notSignedIn')))
 
 /** @param handler shows the sign-in over what is being done, and returns once somebody has signed in */
 export const onSessionEnd = (handler: typeof restoreSession): void => {
@@ -156,6 +158,8 @@ export const rowsOf = (record: { path: string }, key?: string): string =>
 export interface ServerFieldError {
   readonly path: string
   readonly message: string
+  /** The rule that the value breaks. */
+  readonly code?: string
 }
 
 interface ServerError {
@@ -173,19 +177,26 @@ export class SignInCancelled extends Error {}
 
 export const statusOf = (error: unknown): number => (error as ServerError | null)?.status ?? 0
 
+/** Replaces the words of the framework by those of the page's language. They begin with the path of the field. */
+function translateError(error: ServerFieldError): ServerFieldError {
+  const { path, message, code = '' } = error
+  const words = message.startsWith(`${path} `) ? texts.codes?.[code] : undefined
+  return words === undefined ? error : { path, message: `${path} ${words}` }
+}
+
 /** The field errors of a response. */
 export function fieldErrorsOf(error: unknown): ServerFieldError[] {
   const list = (error as ServerError | null)?.data?.errors
-  return Array.isArray(list) ? (list as ServerFieldError[]) : []
+  return Array.isArray(list) ? (list as ServerFieldError[]).map(translateError) : []
 }
 
 const messagesByStatus: Readonly<Record<number, string>> = {
-  401: 'You are not signed in.',
-  403: 'You may not do that.',
-  404: 'This does not exist, or you may not see it.',
-  413: 'This is too large.',
-  429: 'Too many requests. Wait a little and try again.',
-  503: 'The server is busy. Try again soon.',
+  401: translate('notSignedIn'),
+  403: translate('forbidden'),
+  404: translate('missing'),
+  413: translate('tooLarge'),
+  429: translate('tooMany'),
+  503: translate('busy'),
 }
 
 /** The message of an error: the server's text, or a text for the status. */
@@ -196,9 +207,8 @@ export function errorText(error: unknown): string {
   const serverMessage = data?.error
   if (typeof serverMessage === 'string' && serverMessage !== '' && status !== 404)
     return serverMessage
-  if (status > 0)
-    return messagesByStatus[status] ?? `The server responded with ${status}. Nothing was changed.`
+  if (status > 0) return messagesByStatus[status] ?? translate('status', { status: String(status) })
   if (error instanceof TypeError && /fetch|network/i.test(error.message))
-    return 'The server cannot be reached. Nothing is lost: try again.'
+    return translate('unreachable')
   return error instanceof Error ? error.message : String(error)
 }

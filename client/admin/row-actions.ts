@@ -7,6 +7,7 @@ import { makeClassForm, makeRecordForm, markBusy } from './form.js'
 import { confirmLeave } from './navigation.js'
 import { type ActionInfo, type RecordInfo, may } from './schema.js'
 import { withCount } from './format.js'
+import { translate } from './translate.js'
 
 export interface BulkOptions {
   readonly keys: () => readonly string[]
@@ -41,7 +42,8 @@ export function makeBulkBar(
   const button = (name: string, onclick: () => unknown, more = ''): HTMLElement =>
     el('button', { type: 'button', class: more, onclick }, name)
   const showCount = (selected: number): void => {
-    count.textContent = selected === 0 ? '' : `${withCount(selected, record)} selected`
+    count.textContent =
+      selected === 0 ? '' : translate('selected', { rows: withCount(selected, record) })
   }
   const all = el('button', {
     type: 'button',
@@ -51,7 +53,7 @@ export function makeBulkBar(
       const release = markBusy(node)
       try {
         await selectAll((selected) => {
-          count.textContent = `Selecting… ${withCount(selected, record)}`
+          count.textContent = translate('selecting', { rows: withCount(selected, record) })
         })
       } finally {
         release()
@@ -61,21 +63,21 @@ export function makeBulkBar(
   })
   const node = el(
     'div',
-    { class: 'bulk', role: 'group', 'aria-label': 'Selected rows', hidden: true },
+    { class: 'bulk', role: 'group', 'aria-label': translate('selectedRows'), hidden: true },
     count,
     all,
-    button('Select none', clearSelection, 'quiet'),
+    button(translate('selectNone'), clearSelection, 'quiet'),
     el(
       'div',
       { class: 'doings' },
       may(record, 'update') &&
-        button('Edit selected', () => {
+        button(translate('editSelected'), () => {
           editMany(record, keys(), reload)
         }),
       ...actionButtons(record, keys, reload, true),
       may(record, 'delete') &&
         button(
-          'Delete selected',
+          translate('deleteSelected'),
           () => {
             deleteMany(record, keys(), reload)
           },
@@ -97,18 +99,18 @@ function editMany(record: RecordInfo, keys: readonly string[], reload: () => Pro
     record,
     keys,
     reload,
-    title: `Edit ${withCount(keys.length, record)}`,
-    description: el('p', {}, 'Fill in the fields to change. The other fields keep their values.'),
+    title: translate('editMany', { rows: withCount(keys.length, record) }),
+    description: el('p', {}, translate('editManyHelp')),
     path: api(`bulk/${record.path}`),
-    verb: 'Save',
-    toDoneText: (count) => `${withCount(count, record)} saved.`,
+    verb: translate('save'),
+    toDoneText: (count) => translate('savedMany', { rows: withCount(count, record) }),
     form: (onSubmit, buttons) =>
       makeRecordForm(record, { isNew: false, isBulk: true, onSubmit, buttons }),
     body: (form) => {
       if (form?.check() !== true) return undefined
       const values = form.read()
       if (Object.keys(values).length > 0) return { values }
-      showError('Fill in at least one field.')
+      showError(translate('fillOne'))
       return undefined
     },
   })
@@ -123,11 +125,11 @@ function deleteMany(
     record,
     keys,
     reload,
-    title: `Delete ${withCount(keys.length, record)}?`,
-    description: el('p', {}, 'This cannot be undone.'),
+    title: translate('deleteMany', { rows: withCount(keys.length, record) }),
+    description: el('p', {}, translate('cannotUndo')),
     path: api(`bulk/${record.path}`),
-    verb: 'Delete',
-    toDoneText: (count) => `${withCount(count, record)} deleted.`,
+    verb: translate('delete'),
+    toDoneText: (count) => translate('deletedMany', { rows: withCount(count, record) }),
     isDangerous: true,
     body: () => ({ remove: true }),
   })
@@ -174,11 +176,15 @@ function runAction(
     record,
     keys,
     reload,
-    title: isDangerous ? `${label}: ${rows}?` : label,
-    description: el('p', {}, isDangerous ? 'This cannot be undone.' : `Runs for ${rows}.`),
+    title: isDangerous ? translate('confirmAction', { label, rows }) : label,
+    description: el(
+      'p',
+      {},
+      isDangerous ? translate('cannotUndo') : translate('runsFor', { rows }),
+    ),
     path: api(`actions/${record.path}/${encodeURIComponent(name)}`),
-    verb: isDangerous ? label : 'Run',
-    toDoneText: (count) => `${label}: done for ${withCount(count, record)}.`,
+    verb: isDangerous ? label : translate('run'),
+    toDoneText: (count) => translate('actionDone', { label, rows: withCount(count, record) }),
     isDangerous,
     ...(hasForm && {
       form: (onSubmit: () => Promise<void>, buttons: readonly Child[]) =>

@@ -1,9 +1,7 @@
-/** The number of rows of a list. The server counts them exactly up to a limit, because counting reads all of them. */
-import { toCount, withCount } from './format.js'
+/** The number of rows of a list. For large tables, the server sends an estimate. */
+import { withCount } from './format.js'
 import type { RecordInfo } from './schema.js'
-
-/** The server sends an estimate of larger numbers. */
-const maxCountedRows = 10_000
+import { toCount, translate } from './translate.js'
 
 export interface RowTotal {
   readonly count: number
@@ -18,10 +16,12 @@ export function readTotal(headers: Headers): RowTotal | undefined {
   return estimate === null ? undefined : { count: Number(estimate), isEstimate: true }
 }
 
-/** `3,000`, `more than 10,000` */
+/** `about 3,000` */
 export const toTotal = ({ count, isEstimate }: RowTotal): string =>
-  isEstimate ? `more than ${toCount(maxCountedRows)}` : toCount(count)
+  isEstimate ? translate('about', { count }) : toCount(count)
 
-/** `3,000 tickets`, `More than 10,000 tickets` */
-export const withTotal = ({ count, isEstimate }: RowTotal, record: RecordInfo): string =>
-  isEstimate ? `More than ${withCount(maxCountedRows, record)}` : withCount(count, record)
+/** `About 3,000 tickets` */
+export function withTotal({ count, isEstimate }: RowTotal, record: RecordInfo): string {
+  const rows = withCount(count, record)
+  return isEstimate ? translate('aboutRows', { rows }) : rows
+}

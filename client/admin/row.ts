@@ -13,7 +13,7 @@ import {
 } from './schema.js'
 import { isEqual } from './compare-values.js'
 import { deleteStored, isStale, readStored, writeStored, type StoredRow } from './stored-row.js'
-import { toText, lower } from './format.js'
+import { toText } from './format.js'
 import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
@@ -22,19 +22,22 @@ import { confirmInDialog } from './dialog.js'
 import { makeRecordForm, type Form } from './form.js'
 import { makeHistoryButton } from './history.js'
 import { descriptionList, readOnlyValues } from './row-values.js'
+import { translate } from './translate.js'
 import { openView, type PageView } from './view.js'
 
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
   const view = openView(record, `${record.one} ${key}`)
-  view.show(el('p', { class: 'quiet-words' }, 'Loading…'))
+  view.show(el('p', { class: 'quiet-words' }, translate('loading')))
   let stored: StoredRow
   try {
     stored = await readStored(record, key)
   } catch (error) {
     if (!view.isOpen()) return
     if (![404, 400].includes(statusOf(error))) throw error
-    view.show(el('p', {}, link(pathTo(record.path), {}, `All ${lower(record.label)}`)))
-    showError(`There is no such ${lower(record.one)}, or you may not see it.`)
+    view.show(
+      el('p', {}, link(pathTo(record.path), {}, translate('allRows', { many: record.label }))),
+    )
+    showError(translate('noSuchRow', { one: record.one }))
     return
   }
   if (view.isOpen()) new RowView(record, key, view, stored).show()
@@ -44,7 +47,7 @@ class RowView {
   readonly #form: Form | undefined
   readonly #values = el('div', {})
   readonly #card = el('div', { class: 'card' })
-  readonly #save = el('button', { type: 'submit', class: 'main' }, 'Save')
+  readonly #save = el('button', { type: 'submit', class: 'main' }, translate('save'))
 
   constructor(
     readonly record: RecordInfo,
@@ -101,12 +104,17 @@ class RowView {
     this.view.name(titleOf(this.record, this.stored.row))
   }
 
+  #savedText(): string {
+    const { record } = this
+    return translate('rowSaved', { one: record.one, title: titleOf(record, this.stored.row) })
+  }
+
   #deleteButton(): Child {
     if (!may(this.record, 'delete')) return null
     return el(
       'button',
       { type: 'button', class: 'grave quiet', onclick: () => this.#delete() },
-      'Delete',
+      translate('delete'),
     )
   }
 
@@ -147,13 +155,13 @@ class RowView {
     if (form?.check() !== true) return
     const values = form.read()
     if (Object.keys(values).length === 0) {
-      showStatus('Nothing was changed.')
+      showStatus(translate('nothingChanged'))
       return
     }
     try {
       await this.#write(values)
       await this.#reload()
-      showStatus(`${this.record.one} “${titleOf(this.record, this.stored.row)}” was saved.`)
+      showStatus(this.#savedText())
     } catch (error) {
       if (error instanceof PendingConflict) return
       if (statusOf(error) === 404) this.#showDeleted()
@@ -181,7 +189,7 @@ class RowView {
         this.stored = theirs
       }
     }
-    throw new Error('Other users keep changing this row. Try again.')
+    throw new Error(translate('keepsChanging'))
   }
 
   #compare(mine: PageRow, before: PageRow, theirs: PageRow): FieldConflict[] {
@@ -226,7 +234,7 @@ class RowView {
         }
         done()
         await this.#reload()
-        showStatus(`${record.one} “${titleOf(record, this.stored.row)}” was saved.`)
+        showStatus(this.#savedText())
         this.#save.focus()
       },
       cancel: () => {
@@ -241,37 +249,39 @@ class RowView {
 
   #showDeleted(): void {
     this.#save.remove()
-    showError(`This ${lower(this.record.one)} was deleted meanwhile. Nothing was saved.`)
+    showError(translate('deletedMeanwhile', { one: this.record.one }))
   }
 
   async #delete(): Promise<void> {
     const { record, key } = this
     const name = titleOf(record, this.stored.row)
-    let content: Child[] = [
-      el('p', {}, `This deletes 1 ${lower(record.one)}. It cannot be undone.`),
-    ]
+    let content: Child[] = [el('p', {}, translate('deleteOne', { one: record.one }))]
     for (;;) {
-      const title = `Delete “${name}”?`
-      if (!(await confirmInDialog({ title, content, confirmLabel: 'Delete', isDangerous: true })))
+      const title = translate('deleteQuestion', { title: name })
+      if (
+        !(await confirmInDialog({
+          title,
+          content,
+          confirmLabel: translate('delete'),
+          isDangerous: true,
+        }))
+      )
         return
       const { row } = this.stored
       try {
         await deleteStored(record, key, this.stored)
         go(pathTo(record.path))
-        showStatus(`${record.one} “${name}” was deleted.`)
+        showStatus(translate('rowDeleted', { one: record.one, title: name }))
         return
       } catch (error) {
         if (statusOf(error) === 404) {
           go(pathTo(record.path))
-          showStatus(`${record.one} “${name}” was deleted meanwhile by another user.`)
+          showStatus(translate('deletedByOther', { one: record.one, title: name }))
           return
         }
         if (!isStale(error)) throw error
         const theirs = await readStored(record, key)
-        content = [
-          el('p', {}, 'Another user changed it meanwhile. Delete it anyway?'),
-          changesOf(record, row, theirs.row),
-        ]
+        content = [el('p', {}, translate('deleteAnyway')), changesOf(record, row, theirs.row)]
         this.stored = theirs
       }
     }

@@ -16,6 +16,7 @@ import { showError } from './notices.js'
 import { makeClassForm, type Form } from './form.js'
 import { replacePath } from './navigation.js'
 import type { FieldInfo } from './schema.js'
+import { translate } from './translate.js'
 import { createClient } from '../index.js'
 import { passkeysOf } from '../passkeys.js'
 
@@ -64,7 +65,7 @@ async function makeForm(done: (token: string) => Promise<void>): Promise<Form> {
       }
       await done(token)
     },
-    buttons: [el('button', { type: 'submit', class: 'main' }, 'Sign in')],
+    buttons: [el('button', { type: 'submit', class: 'main' }, translate('signIn'))],
   })
   for (const { name, node } of form.controls) {
     const input = node.querySelector('input')
@@ -104,14 +105,14 @@ async function otherSignIns(done: (token: string) => Promise<void>): Promise<HTM
             await done(token)
           },
         },
-        'Use a passkey',
+        translate('usePasskey'),
       ),
     )
   const to = encodeURIComponent(location.pathname + location.search)
   for (const name of providers) {
     const label = name.charAt(0).toUpperCase() + name.slice(1)
     const href = `${prefix}/signin/${name}?to=${to}`
-    buttons.push(el('a', { href, class: 'button' }, `Continue with ${label}`))
+    buttons.push(el('a', { href, class: 'button' }, translate('continueWith', { name: label })))
   }
   return buttons.length === 0 ? null : el('div', { class: 'others' }, ...buttons)
 }
@@ -125,7 +126,7 @@ export async function showSignIn(
 ): Promise<void> {
   const form = await makeForm(done)
   const otherButtons = await otherSignIns(done)
-  document.title = `Sign in · ${branding.title}`
+  document.title = `${translate('signIn')} · ${branding.title}`
   document.body.className = 'gate'
   replace(
     document.body,
@@ -133,7 +134,7 @@ export async function showSignIn(
       'main',
       {},
       el('p', { class: 'brand' }, ...brandNode()),
-      el('h1', {}, 'Sign in'),
+      el('h1', {}, translate('signIn')),
       el('div', { class: 'notices' }),
       message !== '' && el('p', { class: 'quiet-words' }, message),
       form.node,
@@ -151,7 +152,7 @@ export function signInAgain(): Promise<void> {
     let isDone = false
     const formArea = el('div', {})
     openDialog(
-      'Sign in again',
+      translate('signInAgain'),
       ({ close }) => {
         const done = (token: string): Promise<void> => {
           if (usesStoredToken() && token !== '') useStoredToken(token)
@@ -165,11 +166,11 @@ export function signInAgain(): Promise<void> {
             form.controls[0]?.focus()
           })
           .catch(reject)
-        return [el('p', {}, 'Your session has ended. What you typed is still here.'), formArea]
+        return [el('p', {}, translate('sessionEnded')), formArea]
       },
       () => {
         if (isDone) resolve()
-        else reject(new SignInCancelled('Not signed in.'))
+        else reject(new SignInCancelled())
       },
     )
   }).finally(() => {

@@ -5,13 +5,14 @@ import { recordGroups } from './menu.js'
 import { request, rowsOf, statusOf } from './requests.js'
 import { readTotal, withTotal } from './row-total.js'
 import type { RecordInfo } from './schema.js'
+import { translate } from './translate.js'
 import { openView, type PageView } from './view.js'
 
 /** Requests for numbers that run at the same time. */
 const parallelCounts = 4
 
 export function showStart(): void {
-  const view = openView(undefined, 'Records')
+  const view = openView(undefined, translate('records'))
   const groups = recordGroups()
   const counts: [RecordInfo, HTMLElement][] = []
   const toCard = (record: RecordInfo): HTMLElement => {
@@ -28,14 +29,12 @@ export function showStart(): void {
   const sections = groups.map(([name, records]) =>
     el(
       'section',
-      { class: 'start', 'aria-label': name === '' ? 'Records' : name },
+      { class: 'start', 'aria-label': name === '' ? translate('records') : name },
       name !== '' && el('h2', {}, name),
       el('ul', { class: 'cards' }, ...records.map(toCard)),
     ),
   )
-  view.show(
-    ...(sections.length === 0 ? [el('p', {}, 'There is no record that you may see.')] : sections),
-  )
+  view.show(...(sections.length === 0 ? [el('p', {}, translate('noRecords'))] : sections))
   for (let runner = 0; runner < parallelCounts; runner++) void showCounts(view, counts)
 }
 

@@ -16,6 +16,7 @@ import {
 import { choicesOf, controlTypes } from './control-types.js'
 import { cachedTitle, loadTitles } from './titles.js'
 import { asText, toText } from './format.js'
+import { translate } from './translate.js'
 
 export interface TableOptions {
   /** Whether rows can be selected. */
@@ -32,7 +33,7 @@ export class RowTable {
   readonly node: HTMLTableElement
   readonly #rows = el('tbody')
   readonly #head = el('tr')
-  readonly #all = el('input', { type: 'checkbox', 'aria-label': 'Select all' })
+  readonly #all = el('input', { type: 'checkbox', 'aria-label': translate('selectAll') })
   readonly #selected = new Set<string>()
   readonly #widths = el('colgroup')
   readonly #rowNodes = new Map<string, { text: string; node: HTMLTableRowElement }>()
@@ -216,7 +217,7 @@ export class RowTable {
     if (cached?.text === text) return cached.node
     const box = el('input', {
       type: 'checkbox',
-      'aria-label': `Select ${titleOf(record, row)}`,
+      'aria-label': translate('selectRow', { title: titleOf(record, row) }),
       'data-key': key,
       onchange: () => {
         this.#select(key, box.checked)
@@ -353,7 +354,7 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
     })
     return el('label', { class: 'choice' }, box, label)
   })
-  const group = el('div', { class: 'boxes', role: 'group', 'aria-label': 'Columns' })
+  const group = el('div', { class: 'boxes', role: 'group', 'aria-label': translate('columns') })
   replace(group, ...boxes)
   return group
 }

@@ -7,6 +7,7 @@ import { link, pathTo, takeReturnPosition } from './navigation.js'
 import { makeMenu } from './menu.js'
 import { branding, brandNode } from './branding.js'
 import { schema, type RecordInfo } from './schema.js'
+import { translate } from './translate.js'
 
 export interface PageView {
   /** Aborted when the view closes, which cancels its requests. */
@@ -134,7 +135,7 @@ function shell(): HTMLElement {
       if (!isOpen) nav.querySelector<HTMLElement>('input, summary, a')?.focus()
     },
   })
-  put(button, icon('menu'), 'Menu')
+  put(button, icon('menu'), translate('menu'))
   menu = button
   listen(nav, 'keydown', (event) => {
     if (
@@ -148,14 +149,18 @@ function shell(): HTMLElement {
   document.body.className = ''
   replace(
     document.body,
-    el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
+    el('a', { class: 'skip', href: '#main' }, translate('skip')),
     el(
       'header',
       {},
       button,
       link(base, { class: 'brand' }, ...brandNode()),
       el('span', { class: 'who' }, callerName()),
-      el('button', { type: 'button', class: 'quiet', onclick: () => signOut.run() }, 'Sign out'),
+      el(
+        'button',
+        { type: 'button', class: 'quiet', onclick: () => signOut.run() },
+        translate('signOut'),
+      ),
     ),
     nav,
     main,

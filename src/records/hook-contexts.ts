@@ -1,7 +1,6 @@
 /** The contexts that hooks of a record receive. Source: public API, Records. */
 import type { Claims } from '../http/request.js'
 import type { Class } from '../metadata/class.js'
-import type { RowOf } from './model/loaded-rows.js'
 import type { Repository } from './repository.js'
 
 /** The caller of a write. */
@@ -22,7 +21,7 @@ export interface HookCaller {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export interface WriteContext<T extends object = any> extends HookCaller {
   /** The stored row, read-only. Null for a new row. */
-  readonly before: Readonly<RowOf<T>> | null
+  readonly before: Readonly<T> | null
   /**
    * The properties that differ from `before`, including `updatedAt` and `version`. For a new row, the properties that
    * have a value.
@@ -39,7 +38,7 @@ export type DeleteContext = Omit<WriteContext, 'before' | 'changed'>
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as for WriteContext
 export interface CommitContext<T extends object = any> extends HookCaller {
   /** The row before the write. Null for a new row. */
-  readonly before: Readonly<RowOf<T>> | null
+  readonly before: Readonly<T> | null
   /** The row as stored. Null for a deleted row. */
-  readonly after: Readonly<RowOf<T>> | null
+  readonly after: Readonly<T> | null
 }

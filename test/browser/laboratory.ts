@@ -20,7 +20,7 @@ import {
 import { Admin, admin, type AdminOptions } from 'filigree/admin'
 
 class Credentials {
-  @Field('string') name!: string
+  @Field('string', { minLength: 1 }) name!: string
   @Field('string') password!: string
 }
 
@@ -44,7 +44,11 @@ export class Person {
 }
 
 @Record({ writes: 'desk' })
-@Admin({ title: 'title', list: ['title', 'state', 'barcode', 'place', 'takenAt', 'dueOn', 'mass'] })
+@Admin({
+  history: true,
+  title: 'title',
+  list: ['title', 'state', 'barcode', 'place', 'takenAt', 'dueOn', 'mass'],
+})
 export class Sample {
   @Field('id') id!: number
   @Field('string', { maxLength: 255 }) title!: string
@@ -55,6 +59,7 @@ export class Sample {
   @Field('datetime') takenAt!: string
   @Field('date') dueOn!: string
   @Field('decimal', { scale: 4 }) mass!: string
+  @Field('text', { nullable: true, optional: true }) comment?: string | null
   @HasMany(() => Finding) findings!: Rel<Finding[]>
 }
 
@@ -69,7 +74,7 @@ export class Finding {
 
 const titles = [
   'Soil',
-  'Water from the third well behind the old mill, taken after two weeks without any rain, for the yearly report',
+  'Water of the third well behind the old mill, taken after two weeks without any rain, for the yearly report',
 ]
 
 /** Two samples, the first with two findings, and a person whose key is 1. */

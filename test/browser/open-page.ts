@@ -1,6 +1,6 @@
 /** Opens a page in a browser from an npm package, which can send requests to one origin only. */
 import chromiumPackage from '@sparticuz/chromium'
-import { chromium, type Page } from 'playwright-core'
+import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 
 export interface Visit {
   readonly page: Page
@@ -11,13 +11,17 @@ export interface Visit {
 }
 
 /** @param origin `http://127.0.0.1:PORT` */
-export async function withPage<T>(origin: string, use: (visit: Visit) => Promise<T>): Promise<T> {
+export async function withPage<T>(
+  origin: string,
+  use: (visit: Visit) => Promise<T>,
+  options: BrowserContextOptions = {},
+): Promise<T> {
   const browser = await chromium.launch({
     executablePath: await chromiumPackage.executablePath(),
     args: ['--no-sandbox', '--disable-gpu'],
   })
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
     const errors: string[] = []
     const strangers: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))

@@ -16,8 +16,6 @@ describe('every command', () => {
     'token',
     'keys',
     'migrate',
-    'run',
-    'console',
     'doctor',
     'openapi',
     'types',

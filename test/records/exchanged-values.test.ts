@@ -13,7 +13,6 @@ import {
   type Application,
   type FieldRules,
   type Rel,
-  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import type { KindName } from '../public-types.js'
@@ -48,7 +47,7 @@ describe.each(engines)('exchanged unique values: %s', (_name, address) => {
   })
   afterAll(() => app.close())
   const entries = () => app.get(Database).records(Entry)
-  let list: Row<TodoList>
+  let list: TodoList
   let ids: number[]
   beforeEach(async () => {
     const database = app.get(Database)

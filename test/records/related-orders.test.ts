@@ -15,7 +15,6 @@ import {
   Record,
   type Rel,
   Secured,
-  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { sendGraphql } from './send-graphql.js'
@@ -161,7 +160,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       [{ org: { country: { name: 'desc' } } }, { org: { id: 'asc' } }],
     ] as const) {
       const allRows = await people.list({ orderBy })
-      const pages: Row<Person>[] = []
+      const pages: Person[] = []
       for (let after: { after?: string } = {}; ;) {
         const page = await people.list({ orderBy, limit: 2, ...after })
         pages.push(...page)

@@ -85,7 +85,6 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/cli/development-secrets.test.ts',
     'test/cli/mcp-command.test.ts',
     'test/cli/new-command.test.ts',
-    'test/cli/run-and-console.test.ts',
     'test/cli/failure-page.test.ts',
     'test/cli/start-errors.test.ts',
     'test/modules/config.test.ts',

@@ -158,7 +158,7 @@ export interface Presentation {
   /** The filter of a list: a part of the text, the value, a range of values, yes or no, or none. */
   readonly filter: 'contains' | 'equals' | 'range' | 'choice' | 'none'
   /** How lists and histories write a value. `size` is the number of bytes of a file. */
-  readonly format: 'text' | 'json' | 'date' | 'datetime' | 'size'
+  readonly format: 'text' | 'decimal' | 'json' | 'date' | 'datetime' | 'size'
   /** What charts do with the field: group rows by it, group them by periods, also add up its numbers, or nothing. */
   readonly chart: 'groups' | 'periods' | 'numbers' | 'none'
 }

@@ -29,7 +29,7 @@ const defaultsByControl: Readonly<Record<Presentation['control'], ByControl>> = 
   lines: { ...line, chart: 'none' },
   json: { comparison: 'text', format: 'json', chart: 'none' },
   integer: number,
-  decimal: number,
+  decimal: { ...number, format: 'decimal' },
   date: { comparison: 'text', format: 'date', chart: 'periods' },
   time: { ...line, chart: 'none' },
   datetime: { comparison: 'time', format: 'datetime', chart: 'periods' },

@@ -26,6 +26,8 @@ export { Admin, AdminAction } from './declare.js'
 export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
 export { AdminEntry, type FieldChange } from './change-history.js'
 export type { AdminOptions, LoginOptions } from './options.js'
+export type { LanguageTexts } from './languages.js'
+export type { AdminText, AdminTexts } from './texts/english.js'
 
 /** The admin page: `admin({ path: '/admin', roles: 'admin', records: [Ticket], login: { path: '/login' } })`. */
 export const admin = createModule(function admin(options: AdminOptions): ModuleOptions {

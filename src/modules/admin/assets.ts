@@ -15,11 +15,13 @@ import {
   type HttpRequest,
   type Reply,
 } from '../../index.js'
+import { chooseLanguage, type PageLanguage } from './languages.js'
 import type { AdminOptions } from './options.js'
 import { parseColour, themeCss } from './theme.js'
 
 const mediaTypes = {
   'admin.js': 'text/javascript; charset=utf-8',
+  'language.js': 'text/javascript; charset=utf-8',
   'admin.css': 'text/css; charset=utf-8',
   'theme.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
@@ -37,13 +39,17 @@ interface Asset {
 }
 
 export class Assets {
-  constructor(private readonly options: AdminOptions) {}
+  constructor(
+    private readonly options: AdminOptions,
+    private readonly languages: readonly PageLanguage[],
+  ) {}
 
   #files: Promise<ReadonlyMap<string, Asset>> | undefined
 
   /** @throws {HttpError} 404 for other names */
   async show(name: string, request: HttpRequest): Promise<Reply> {
-    const asset = Object.hasOwn(mediaTypes, name) ? (await this.#all()).get(name) : undefined
+    const file = name === 'language.js' ? this.#languageFile(request) : name
+    const asset = Object.hasOwn(mediaTypes, name) ? (await this.#all()).get(file) : undefined
     if (asset === undefined) throw new HttpError(404)
     const isPacked = acceptsGzip(request)
     // A strong tag identifies exactly one body.
@@ -58,9 +64,13 @@ export class Assets {
         : reply(asset.text).type(mediaTypes[name as AssetName])
     return response
       .header('ETag', tag)
-      .header('Vary', 'Accept-Encoding')
+      .header('Vary', 'Accept-Encoding, Accept-Language')
       .header('Cache-Control', 'no-cache')
       .header('X-Content-Type-Options', 'nosniff')
+  }
+
+  #languageFile({ headers }: HttpRequest): string {
+    return fileOf(chooseLanguage(this.languages, headers['accept-language']))
   }
 
   #all(): Promise<ReadonlyMap<string, Asset>> {
@@ -75,6 +85,7 @@ export class Assets {
     const files = new Map([...(await readFiles()), ['icon.svg', icon]])
     const colour = parseColour(this.options.colour)
     if (colour !== undefined) files.set('theme.css', themeCss(colour))
+    for (const language of this.languages) files.set(fileOf(language), languageModule(language))
     const assets = [...files].map(async ([name, text]): Promise<[string, Asset]> => [
       name,
       { text, packed: await compress(text), tag: entityTag(text) },
@@ -82,6 +93,12 @@ export class Assets {
     return new Map(await Promise.all(assets))
   }
 }
+
+const fileOf = ({ tag }: PageLanguage): string => `language.${tag}.js`
+
+/** What the page imports as its language. Only the language of the browser is sent. */
+const languageModule = ({ tag, texts }: PageLanguage): string =>
+  `export const language = ${JSON.stringify(tag)}\nexport const texts = ${JSON.stringify(texts)}\n`
 
 /** Compresses the script, the styles and the schema, which shrink to a third or less. */
 export const compress = promisify(gzip)

@@ -16,6 +16,7 @@ import {
   isClass,
   readAdmin,
 } from './declare.js'
+import { findLanguageProblems, isLanguages, type LanguageTexts } from './languages.js'
 import { parseColour } from './theme.js'
 
 const loginRemedy = "Write the application's sign-in: { path: '/login' }."
@@ -65,6 +66,16 @@ export const adminOptions = declareOptions({
     (value) => parseColour(value) !== undefined,
     "Write a colour as #RRGGBB: '#0b6470'.",
   ),
+  /**
+   * The language of texts, dates and numbers: `'de'`. Several languages, `['en', 'de']`: each browser gets the one that it prefers, or
+   * the first. Texts in English and German come with the package. Default `'en'`.
+   */
+  language: option.of<string | readonly string[]>(
+    isLanguages,
+    "Write a language as BCP 47 does: 'de', 'pt-BR', or ['en', 'de'].",
+  ),
+  /** Texts of your own, by language: `{ de: { signIn: 'Einloggen' } }`. The others come from the package, or are English. */
+  texts: option.any<LanguageTexts>(),
 })
 
 export interface AdminOptions extends OptionsOf<typeof adminOptions> {}
@@ -136,7 +147,10 @@ function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Pro
 export function findRecordProblems(options: AdminOptions): Problem[] {
   const { records } = options
   const types = resolveRecords(records)
-  const problems: Problem[] = findPeopleProblems(options, types)
+  const problems: Problem[] = [
+    ...findLanguageProblems(options),
+    ...findPeopleProblems(options, types),
+  ]
   if (types.length < records.length)
     problems.push(
       invalid(

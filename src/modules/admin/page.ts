@@ -20,6 +20,7 @@ import {
   type Class,
 } from '../../index.js'
 import { Assets } from './assets.js'
+import { chooseLanguage, resolveLanguages, type PageLanguage } from './languages.js'
 import { readLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 
@@ -31,7 +32,8 @@ export function pageController(options: AdminOptions): Class {
   @NoAuth
   class AdminPage {
     static readonly inject = [Routes, ApplicationState]
-    readonly #assets = new Assets(options)
+    readonly #languages = resolveLanguages(options)
+    readonly #assets = new Assets(options, this.#languages)
     #login: object | undefined
 
     constructor(
@@ -45,17 +47,16 @@ export function pageController(options: AdminOptions): Class {
 
     @Get('/')
     show(request: HttpRequest): Reply {
-      return showPage(baseOf(request, path), options, this.mayBeSignedIn(request))
+      return showPage(baseOf(request, path), options, {
+        isPossiblySignedIn: mayBeSignedIn(request.headers, this.state.cookieName('token')),
+        language: chooseLanguage(this.#languages, request.headers['accept-language']),
+      })
     }
 
     @Get('/<rest:path>')
     view(rest: string, request: HttpRequest): Reply {
       if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
-      return showPage(baseOf(request, path), options, this.mayBeSignedIn(request))
-    }
-
-    private mayBeSignedIn({ headers }: HttpRequest): boolean {
-      return mayBeSignedIn(headers, this.state.cookieName('token'))
+      return this.show(request)
     }
 
     @Get('/assets/<name>')
@@ -105,11 +106,17 @@ const policy = [
   ...["img-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
+/** What differs between visitors. */
+interface PageVariant {
+  readonly isPossiblySignedIn: boolean
+  readonly language: PageLanguage
+}
+
 /** @param base the page's path, including the application's prefix */
 function showPage(
   base: string,
   { path, title = 'Admin', logo, colour }: AdminOptions,
-  isPossiblySignedIn: boolean,
+  { isPossiblySignedIn, language: { tag, direction, texts } }: PageVariant,
 ): Reply<string> {
   const at = escape(base)
   const prefix = base.slice(0, -path.length)
@@ -122,6 +129,7 @@ function showPage(
     `<link rel="icon" href="${image ?? `${at}/assets/icon.svg`}">`,
     `<link rel="stylesheet" href="${at}/assets/admin.css">`,
     ...(colour === undefined ? [] : [`<link rel="stylesheet" href="${at}/assets/theme.css">`]),
+    `<link rel="modulepreload" href="${at}/assets/language.js">`,
     `<script type="module" src="${at}/assets/admin.js"></script>`,
   ]
   const data = [
@@ -130,8 +138,8 @@ function showPage(
     ...(isPossiblySignedIn ? ['data-may-be-signed-in=""'] : []),
   ]
   const text = `<!doctype html>
-<html lang="en"><head>${head.join('')}</head>
-<body ${data.join(' ')}><noscript>This page needs JavaScript.</noscript></body></html>
+<html lang="${tag}" dir="${direction}"><head>${head.join('')}</head>
+<body ${data.join(' ')}><noscript>${escape(String(texts.needsScript))}</noscript></body></html>
 `
   return (
     html(text)
@@ -139,6 +147,7 @@ function showPage(
       .header('X-Frame-Options', 'DENY')
       .header('X-Content-Type-Options', 'nosniff')
       .header('Referrer-Policy', 'no-referrer')
+      .header('Vary', 'Accept-Language')
       // Otherwise the browser could show the page again after a sign-out.
       .header('Cache-Control', 'no-store')
   )
