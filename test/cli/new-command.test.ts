@@ -30,6 +30,28 @@ const read = (...path: string[]): string => readFileSync(join(folder, ...path), 
 
 describe('filigree new', () => {
   it.each([
+    ['20.20.0', 'sqlite', true],
+    ['22.15.1', 'sqlite', true],
+    ['20.20.0', 'postgres', false],
+    ['22.16.0', 'sqlite', false],
+    ['24.0.0', 'sqlite', false],
+  ])('on Node %s with %s adds better-sqlite3: %s', async (node, records, isAdded) => {
+    const { versions } = process
+    Object.defineProperty(process, 'versions', { value: { ...versions, node } })
+    try {
+      expect(await run(['desk', '--records', records])).toMatchObject({ code: 0 })
+    } finally {
+      Object.defineProperty(process, 'versions', { value: versions })
+    }
+    const file = JSON.parse(read('desk', 'package.json'))
+    const { dependencies, optionalDependencies, allowScripts } = file
+    expect(Object.keys(optionalDependencies ?? {})).toEqual(isAdded ? ['better-sqlite3'] : [])
+    expect(optionalDependencies?.['better-sqlite3'] ?? '^12').toMatch(/^\^12/)
+    expect('better-sqlite3' in allowScripts).toBe(isAdded)
+    expect(dependencies).not.toHaveProperty('better-sqlite3')
+  })
+
+  it.each([
     ['sqlite', 'node', false],
     ['postgres', 'vitest', true],
     ['sqlite', 'jest', true],

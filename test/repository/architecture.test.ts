@@ -207,7 +207,7 @@ describe('the lock file', () => {
     >
   }
 
-  it('has no install script for applications except the one of better-sqlite3 12', () => {
+  it('has no install script except of development dependencies, and of SQLite on Node 20', () => {
     const scripts = Object.entries(lock.packages).filter(
       ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript === true,
     )
@@ -231,8 +231,19 @@ describe('the lock file', () => {
     })
   })
 
+  it('has no install script in the packages that applications get', () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      dependencies: object
+      optionalDependencies?: object
+    }
+    expect(manifest.optionalDependencies).toBeUndefined()
+    expect(Object.keys(manifest.dependencies)).not.toContain('better-sqlite3')
+  })
+
   it('has no download URLs', () => {
-    const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
+    const named = Object.entries(lock.packages).filter(([, { resolved = '' }]) =>
+      /^\w+:/.test(resolved),
+    )
     expect(named).toEqual([])
   })
 })

@@ -35,18 +35,25 @@ const networkOptions = [
 ]
 
 /** What npm shows: its progress, and what a package prints that is compiled. */
-const outputOptions = ['--progress', ...(compilesSqlite() ? ['--foreground-scripts'] : [])]
+function outputOptions(parts: ProjectParts): readonly string[] {
+  return ['--progress', ...(needsDriver(parts) ? ['--foreground-scripts'] : [])]
+}
 
-/** Node 20 has no SQLite of its own. */
-function compilesSqlite(): boolean {
-  return Number(process.versions.node.split('.')[0]) < 22
+/** True if this Node has no SQLite of its own, as Node 20 and 22 before 22.16, and the project needs it. */
+function needsDriver({ records }: ProjectParts): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return records.name === 'sqlite' && (major < 22 || (major === 22 && minor < 16))
 }
 
 /** Installs the packages, with output on standard error. @returns true if it succeeded */
-function installPackages(manager: PackageManager, cwd: string): Promise<boolean> {
+function installPackages(
+  manager: PackageManager,
+  cwd: string,
+  parts: ProjectParts,
+): Promise<boolean> {
   const options = ['--no-audit', '--no-fund', '--prefer-offline', ...networkOptions]
   return new Promise((resolve) => {
-    const npmOptions = manager === 'npm' ? [...options, ...outputOptions] : []
+    const npmOptions = manager === 'npm' ? [...options, ...outputOptions(parts)] : []
     const child = spawn(manager, ['install', ...npmOptions], {
       cwd,
       stdio: ['ignore', process.stderr, process.stderr],
@@ -99,7 +106,7 @@ steps. It installs the package that the command was run from. A folder that is n
     await writeProject(folder, parts)
     const manager = findManager()
     const installed =
-      !values['no-install'] && (await installWithProgress(manager, folder, terminal))
+      !values['no-install'] && (await installWithProgress(manager, folder, parts, terminal))
     const result = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
     const relativeFolder = relative(terminal.cwd, folder)
     await terminal.out(values.json ? toJson(result) : toText(result, relativeFolder))
@@ -110,15 +117,16 @@ steps. It installs the package that the command was run from. A folder that is n
 async function installWithProgress(
   manager: PackageManager,
   folder: string,
+  parts: ProjectParts,
   { err }: Terminal,
 ): Promise<boolean> {
   await err(`The files are written. Installing the packages with ${manager}:\n`)
-  if (compilesSqlite())
+  if (needsDriver(parts))
     await err(
-      'On Node 20, better-sqlite3 is compiled if its binary cannot be downloaded. That takes some minutes.\n',
+      `Node ${process.versions.node} has no SQLite, so better-sqlite3 is installed. If its binary cannot be downloaded, it is compiled, which takes some minutes. Node 22.16 and later need neither.\n`,
     )
   const start = performance.now()
-  const installed = await installPackages(manager, folder)
+  const installed = await installPackages(manager, folder, parts)
   if (installed) await err(`Installed in ${describeTime(performance.now() - start)}.\n`)
   else await err('The packages could not be installed. The files of the project are complete.\n')
   return installed
@@ -274,7 +282,9 @@ async function writeProject(folder: string, parts: ProjectParts): Promise<void> 
   const dependency = await copyPackage(await findOrigin(filigreePackage), folder)
   const { devDependencies, peerDependencies } = filigreePackage
   const versions = { ...peerDependencies, ...devDependencies, ...(await readVersions()) }
-  const text = JSON.stringify(toPackageFile(name, dependency, versions, parts), null, 2)
+  const file = toPackageFile(name, dependency, versions, parts)
+  const complete = needsDriver(parts) ? withDriver(file, versions) : file
+  const text = JSON.stringify(complete, null, 2)
   await writeFile(join(folder, 'package.json'), `${text}\n`)
 }
 
@@ -306,13 +316,18 @@ export async function readVersions(): Promise<Readonly<Record<string, string>>> 
   return JSON.parse(text) as Record<string, string>
 }
 
+interface ProjectPackage {
+  readonly allowScripts?: Readonly<Record<string, unknown>>
+  readonly [field: string]: unknown
+}
+
 /** @param versions of the packages that filigree is tested with */
 function toPackageFile(
   name: string,
   filigree: string,
   versions: Readonly<Record<string, string>>,
   { records, tests }: ProjectParts,
-): object {
+): ProjectPackage {
   const added = [records, tests]
   const versionOf = (one: string): string => versions[one] ?? '*'
   const versionsOf = (names: readonly string[]): Record<string, string> =>
@@ -341,6 +356,19 @@ function toPackageFile(
       // Client generators such as openapi-typescript require this version.
       typescript: versionOf('typescript'),
     },
+  }
+}
+
+/**
+ * Adds SQLite for a Node that has none. It is optional, because the project may be installed on a newer Node, which does not
+ * need it and cannot always compile it.
+ */
+function withDriver(file: ProjectPackage, versions: Readonly<Record<string, string>>): object {
+  const name = 'better-sqlite3'
+  return {
+    ...file,
+    optionalDependencies: { [name]: versions[name] ?? '*' },
+    allowScripts: { ...file.allowScripts, [name]: true },
   }
 }
 
