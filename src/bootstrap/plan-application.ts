@@ -91,6 +91,8 @@ export interface ApplicationPlan
   /** Writes the document when it is first requested. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
+  /** The records that only packages list, such as those of jobs. */
+  readonly packageRecords: readonly Class[]
   readonly modules: readonly Class[]
   /** Headers of modules and of versions that pages of other origins need. */
   readonly corsHeaders: readonly CorsHeaders[]
@@ -145,6 +147,7 @@ export async function planApplication(
     container,
     document: planDocument({ ...configuration, ...controllerPlan, ...endpoints }),
     records: withGraphqlRecords(parts.records, endpoints.graphql),
+    packageRecords: parts.records.filter((record) => !parts.ownRecords.includes(record)),
     modules: parts.modules,
     corsHeaders: [...parts.corsHeaders, { allowedHeaders: requestHeaders(configuration) }],
     providers: parts.providers,

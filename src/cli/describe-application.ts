@@ -86,6 +86,8 @@ export function describeResult(
 
 export interface DescribedRecord {
   readonly name: string
+  /** False for a record that only packages list, such as those of jobs. */
+  readonly own: boolean
   readonly table: string
   /** `everybody`, `open, shows no rows without a sign-in`, `any token`, `role admin`. */
   readonly read: string
@@ -121,6 +123,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
       .flatMap(({ paths }) => paths.map((path) => `GraphQL at ${prefix}${path}`))
     return {
       name: table.type.name,
+      own: !plan.packageRecords.includes(table.type),
       table: table.name,
       read: describeRead(table, policy.read ?? silentRead),
       write: describeWrites(policy.writes),

@@ -215,5 +215,11 @@ export function withoutPackageFrames(stack: string): string {
   return stack
     .split('\n')
     .filter((line) => !isPackageFrame(line))
+    .map(withClassName)
     .join('\n')
+}
+
+/** esbuild, and so tsx, calls a decorated class that names itself `_Lamps`. */
+function withClassName(line: string): string {
+  return line.replace(/^(\s+at (?:async |new )?)_(?=[A-Z]\w*[. ])/, '$1')
 }

@@ -298,3 +298,29 @@ describe('FILIGREE_EDITOR', () => {
     else expect(text).toMatch(link)
   })
 })
+
+describe('on a phone', () => {
+  it('every view fits, and what has no room is left out', async () => {
+    await fail()
+    await fetch(`${origin}/shelves?name=the-shelf-in-the-corner&orderBy=-id&limit=10&with=books`)
+    await withPage(origin, async ({ page }) => {
+      await page.setViewportSize({ width: 390, height: 800 })
+      for (const view of ['requests', 'requests/1', 'routes', 'records', 'waiting', 'log']) {
+        await open(page, view)
+        const tooWide = await page.evaluate(() =>
+          [document.documentElement, ...document.querySelectorAll('.scroll')]
+            .filter((one) => one.scrollWidth > one.clientWidth)
+            .map((one) => one.getAttribute('aria-label') ?? one.tagName),
+        )
+        expect({ view, tooWide }).toEqual({ view, tooWide: [] })
+      }
+      const nav = await page.locator('nav').boundingBox()
+      expect(nav?.height).toBeLessThan(50)
+      await open(page, 'log')
+      await page.getByText('request failed').first().waitFor()
+      expect(await page.locator('main summary').first().textContent()).toContain(
+        'Error: <img src=x> the lamp is broken',
+      )
+    })
+  })
+})

@@ -79,13 +79,17 @@ function explain(
   if (sent === undefined) return null
   const cached = cachedExplanations.get(request)
   if (cached !== undefined) return cached
-  // Steps can contain values of the caller, and reasons parts of the path.
+  // Conditions of rows can contain values of the caller, and reasons parts of the path. Other steps are declarations.
   const show = (text: string): string => redactor.text(text, sent.secrets)
+  const showDeclared = (text: string): string => redactor.declaration(text, sent.secrets)
   try {
     const { pattern, steps, others } = explainRoute(plan, request.method, sent.path, sent.claims)
     const explained = {
       pattern,
-      steps: steps.map(({ step, what }) => ({ step, what: show(what) })),
+      steps: steps.map(({ step, what }) => ({
+        step,
+        what: step === 'rows' ? show(what) : showDeclared(what),
+      })),
       others: others.map(({ route, reason }) => ({ route, reason: show(reason) })),
     }
     cachedExplanations.set(request, explained)

@@ -114,7 +114,9 @@ function createHandlers({ plan, state }: HostedApplication, recorder: Recorder):
     'GET /records': () => {
       const { database } = state
       const tables = database === undefined ? undefined : describeTables(database, Date.now())
-      return describeRecords(plan).map((record) => ({ ...record, ...tables?.get(record.table) }))
+      return describeRecords(plan)
+        .map((record) => ({ ...record, ...tables?.get(record.table) }))
+        .sort((one, other) => Number(other.own) - Number(one.own))
     },
     'GET /waiting': async (query) => ({
       ...(await listPendingWork(plan.container.instances(), redactor)),
@@ -138,14 +140,14 @@ function createHandlers({ plan, state }: HostedApplication, recorder: Recorder):
 /** A request in the list. */
 interface RequestSummary extends Pick<
   RecordedRequest,
-  'number' | 'time' | 'method' | 'url' | 'route' | 'status' | 'ms' | 'caller' | 'kind'
+  'number' | 'time' | 'method' | 'url' | 'route' | 'status' | 'ms' | 'caller' | 'kind' | 'live'
 > {
   readonly statements: number
   readonly failed: boolean
 }
 
 function toSummary(request: RecordedRequest): RequestSummary {
-  const { number, time, method, url, route, status, ms, caller, kind, fault } = request
+  const { number, time, method, url, route, status, ms, caller, kind, live, fault } = request
   const statements = countStatements(request.steps)
   return {
     number,
@@ -157,6 +159,7 @@ function toSummary(request: RecordedRequest): RequestSummary {
     ms,
     caller,
     kind,
+    live,
     statements,
     failed: fault !== null,
   }

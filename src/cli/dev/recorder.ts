@@ -59,6 +59,8 @@ export interface RecordedRequest {
   /** `sub` of the caller's token, `key` for the static key, or null. */
   caller: string | null
   kind: RequestKind
+  /** True for an event stream: it stays open, and its end is not the response's. */
+  readonly live: boolean
   readonly steps: RecordedStep[]
   readonly lines: RecordedLine[]
   fault: ErrorReport | null
@@ -179,13 +181,17 @@ export class Recorder {
   currentSecrets(): Secrets {
     const context = this.#context.getStore()
     if (context === undefined) return this.redactor.recent
-    this.#scanBody(context)
+    this.#scan(context)
     return context.secrets
   }
 
-  /** Adds the secrets of the body, after the body was read. */
-  #scanBody({ httpRequest, request: recorded, secrets, scanned }: RecordedContext): void {
-    const { body } = httpRequest
+  /** Adds the secrets of the path, once the route is known, and of the body, after the body was read. */
+  #scan({ httpRequest, request: recorded, secrets, scanned }: RecordedContext): void {
+    const { body, route } = httpRequest
+    if (route !== undefined && !scanned.path) {
+      scanned.path = true
+      recorded.url = this.redactor.url(httpRequest.url, route.path, secrets)
+    }
     if (body === scanned.body) return
     scanned.body = body
     const { redactor } = this
@@ -241,6 +247,7 @@ export class Recorder {
       body: undefined,
       caller: null,
       kind: kindOf(request),
+      live: /\btext\/event-stream\b/i.test(request.headers.accept ?? ''),
       steps: [],
       lines: [],
       fault: null,
@@ -250,7 +257,7 @@ export class Recorder {
       request: recorded,
       httpRequest: request,
       secrets,
-      scanned: { body: undefined },
+      scanned: { body: undefined, path: false },
       steps: recorded.steps,
       startedAt: performance.now(),
       count: [0],
@@ -268,7 +275,7 @@ export class Recorder {
   recordError(request: HttpRequest, error: unknown): RecordedRequest | undefined {
     const context = this.#contextsByRequest.get(request)
     if (context === undefined) return undefined
-    this.#scanBody(context)
+    this.#scan(context)
     const { request: recorded, secrets } = context
     recorded.handler = request.route?.name ?? null
     recorded.url = this.redactor.url(request.url, request.route?.path, secrets)
@@ -282,7 +289,7 @@ export class Recorder {
     const { redactor } = this
     const { request: recorded, secrets } = context
     const { request, status, ms, bytes, error } = event
-    this.#scanBody(context)
+    this.#scan(context)
     recorded.status = status
     recorded.ms = round(ms)
     recorded.bytes = bytes
@@ -374,8 +381,8 @@ interface RecordedContext {
   readonly httpRequest: HttpRequest
   /** Secrets that the request contains. */
   readonly secrets: Secrets
-  /** The body that was searched for secrets last. */
-  readonly scanned: { body: unknown }
+  /** The body that was searched for secrets last, and whether the path was. */
+  readonly scanned: { body: unknown; path: boolean }
   readonly steps: RecordedStep[]
   readonly startedAt: number
   /** Number of steps of the request, shared by its contexts. */

@@ -88,6 +88,9 @@ export interface CrudOptions {
   readonly only?: readonly CrudOperation[]
 }
 
+/** Anonymous, because V8 writes a static name into the frames of stacks, where developers look for their own class. */
+const extend = (Base: ReturnType<typeof constructorOf>): Class => class extends Base {}
+
 /**
  * Returns a subclass of the controller with the routes of a record, to be used in its place. Routes that
  * the class itself declares take precedence: the same method and path is not added again.
@@ -123,8 +126,7 @@ export function extendWithCrud(
   reportPolicy(table, problems)
   const operations = readOperations(controller, table, options.only, problems)
   // A subclass, so that a controller of two applications does not change.
-  const Base = constructorOf(controller)
-  const Extended = class extends Base {}
+  const Extended = extend(constructorOf(controller))
   // The name and the number of parameters are copied, so that a constructor without `inject` is reported for the
   // subclass too.
   const { name, length } = controller

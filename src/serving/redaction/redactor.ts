@@ -369,6 +369,11 @@ export class Redactor {
     return this.#hideKnown(hideShapes(named), secrets)
   }
 
+  /** Redacts a text of the framework about declarations, where `salary: role hr` is a rule and not a value. */
+  declaration(text: string, secrets: Secrets = new Set()): string {
+    return this.#hideKnown(hideShapes(text), secrets)
+  }
+
   /** @param isWritten the application wrote the SQL itself, so it can contain values */
   sql(sql: string, isWritten: boolean, secrets: Secrets = new Set()): string {
     const names = sql.match(/[A-Za-z_]\w*/g) ?? []

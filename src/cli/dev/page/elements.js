@@ -45,6 +45,12 @@ export const empty = (text) => h('p', { class: 'quiet' }, text)
 /** A cell of a table that is aligned to the right. */
 export const right = (text) => [{ class: 'number' }, text]
 
+/** A cell that narrow screens leave out. */
+export const roomy = (cell) => {
+  const [attributes, content] = Array.isArray(cell) ? cell : [{}, cell]
+  return [{ ...attributes, class: `roomy ${attributes.class ?? ''}`.trim() }, content]
+}
+
 /** A row of a table. Cells are texts, elements, or `[attributes, content]`. */
 export function tableRow(cells, attributes = {}) {
   return h('tr', attributes, cells.map(toCell('td')))

@@ -1,5 +1,5 @@
 /** One request with its error, steps, body and log lines. */
-import { empty, getJson, h, json, table, tableRow, took, tone } from './elements.js'
+import { empty, getJson, h, json, table, tableRow, time, took, tone } from './elements.js'
 
 export async function drawRequest(number) {
   let one
@@ -46,11 +46,17 @@ function drawInspected(one) {
 
 const part = (isPresent, draw) => (isPresent ? draw() : undefined)
 
-function drawFacts({ status, ms, bytes, caller, handler }) {
+/** A live connection is one response, which lasts. */
+export const statusText = (status, live) =>
+  live ? (status === 0 ? 'live' : `live, ${status}`) : status === 0 ? '…' : String(status)
+
+function drawFacts({ status, ms, bytes, caller, handler, live, time: begun }) {
   const callers = caller === null ? 'without a token' : `as ${caller}`
   return [
-    h('b', { class: tone(status) }, status === 0 ? '…' : String(status)),
-    ` in ${took(ms)}, ${bytes} bytes, `,
+    h('b', { class: tone(status) }, statusText(status, live)),
+    status === 0 && live
+      ? ` open since ${time(begun)}: a live query, which sends events until the client leaves, `
+      : ` ${live ? 'open for' : 'in'} ${took(ms)}, ${bytes} bytes, `,
     caller === 'key' ? 'by the static key' : callers,
     handler === null ? '' : ` → ${handler}`,
   ]
@@ -67,11 +73,30 @@ function drawLines(lines) {
   return h(
     'ul',
     {},
-    lines.map(({ level, message }) =>
-      h('li', {}, h('span', { class: levelTone(level) }, level), ` ${message}`),
+    lines.map(({ level, message, details }) =>
+      h(
+        'li',
+        {},
+        h('span', { class: levelTone(level) }, level),
+        ` ${describeLine(message, details)}`,
+      ),
     ),
   )
 }
+
+/** What happened: the message, the plain details, and the first line of the error. */
+export function describeLine(message, details) {
+  const { err, requestId: _id, ...rest } = details ?? {}
+  const facts = Object.entries(rest)
+    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+    .filter(([, value]) => !message.split(' ').includes(String(value)))
+    .map(([name, value]) => (plainDetails.has(name) ? String(value) : `${name}=${value}`))
+  const [error] = String(err?.error ?? err ?? '').split('\n')
+  return [message, ...facts].join(' ') + (error === '' ? '' : `: ${error}`)
+}
+
+/** Details that are understood without their name. */
+const plainDetails = new Set(['method', 'route', 'path', 'url', 'status'])
 
 export const levelTone = (level) => ({ error: 'bad', warn: 'warn', info: 'good' })[level] ?? 'quiet'
 

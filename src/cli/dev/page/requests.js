@@ -6,6 +6,7 @@ import {
   main,
   postJson,
   right,
+  roomy,
   select,
   table,
   tableRow,
@@ -13,7 +14,7 @@ import {
   took,
   tone,
 } from './elements.js'
-import { drawRequest } from './request.js'
+import { drawRequest, statusText } from './request.js'
 
 const filter = { status: '', path: '', text: '', showsAll: false }
 /** On narrow screens the selected request replaces the list. */
@@ -57,7 +58,7 @@ function createView() {
   all.checked = filter.showsAll
   const list = table(
     'Requests',
-    ['Time', 'Request', right('Status'), right('Time taken'), right('Statements')],
+    [roomy('Time'), 'Request', right('Status'), right('Time taken'), roomy(right('Statements'))],
     [],
   )
   const count = empty('')
@@ -143,13 +144,13 @@ function updateRows(visible, number) {
   }
 }
 
-function drawRow({ number, time: begun, method, url, status, ms, statements }) {
+function drawRow({ number, time: begun, method, url, status, ms, live, statements }) {
   return tableRow([
-    time(begun),
+    roomy(time(begun)),
     [{ class: 'path' }, h('a', { href: `#requests/${number}` }, `${method} ${url}`)],
-    [{ class: `number ${tone(status)}` }, status === 0 ? '…' : String(status)],
-    right(took(ms)),
-    right(String(statements)),
+    [{ class: `number ${tone(status)}` }, statusText(status, live)],
+    right(status === 0 && live ? 'open' : took(ms)),
+    roomy(right(String(statements))),
   ])
 }
 

@@ -6,6 +6,7 @@ import {
   json,
   postJson,
   right,
+  roomy,
   section,
   select,
   show,
@@ -13,17 +14,28 @@ import {
   tableRow,
   time,
 } from './elements.js'
-import { levelTone } from './request.js'
+import { describeLine, levelTone } from './request.js'
 
 /** The drawn data as JSON, to notice changes. */
 let drawnText = ''
 
 export async function drawRecords() {
   const records = await getJson('/records')
+  const ofPackages = records.filter(({ own }) => !own)
   show(
     section(
       'Records',
-      records.length === 0 ? empty('The application has no records.') : records.map(drawRecord),
+      records.length === 0
+        ? empty('The application has no records.')
+        : records.filter(({ own }) => own).map(drawRecord),
+      ofPackages.length === 0
+        ? undefined
+        : h(
+            'details',
+            {},
+            h('summary', {}, `Records of packages (${ofPackages.length})`),
+            ofPackages.map(drawRecord),
+          ),
     ),
     true,
   )
@@ -98,10 +110,19 @@ export async function drawWaiting(isNew) {
   show(
     section(
       'Pending work',
+      empty(
+        'What the application still has to do: jobs of filigree/jobs, mail that was caught instead of sent, and what providers list with a method `waiting`.',
+      ),
       jobs === null ? undefined : drawJobs(jobs),
       mail === null ? undefined : drawMail(mail),
       parts,
+      jobs === null && mail === null && parts.length === 0
+        ? empty('This application uses none of them.')
+        : undefined,
       h('h3', {}, 'The process'),
+      empty(
+        'What keeps the process busy. Sockets and timers of open connections are normal. A number that only grows is a leak.',
+      ),
       table('Handles of the process', ['Handle', right('Number')], handles),
     ),
     isNew,
@@ -206,12 +227,20 @@ export async function drawLog(isNew) {
     .filter((line) => level === '' || line.level === level)
     .map((line) =>
       tableRow([
-        time(line.time),
+        roomy(time(line.time)),
         h('span', { class: levelTone(line.level) }, line.level),
-        [{ class: 'path' }, h('details', {}, h('summary', {}, line.message), json(line.details))],
+        [
+          { class: 'path' },
+          h(
+            'details',
+            {},
+            h('summary', {}, describeLine(line.message, line.details)),
+            json(line.details),
+          ),
+        ],
         line.request === null
           ? ''
-          : h('a', { href: `#requests/${line.request}` }, `request ${line.request}`),
+          : h('a', { href: `#requests/${line.request}` }, String(line.request)),
       ]),
     )
   show(
@@ -219,8 +248,12 @@ export async function drawLog(isNew) {
       'Log',
       h('div', { class: 'tools' }, h('label', {}, 'Level', choice)),
       rows.length === 0
-        ? empty('No lines.')
-        : table('Lines of the log', ['Time', 'Level', 'Message', 'Request'], rows),
+        ? empty(
+            lines.length === 0
+              ? 'No line yet. Here is everything that the application logs: warnings of the start, errors with their stack, and lines of `request.log` with their request.'
+              : `No line at ${level}. Choose another level.`,
+          )
+        : table('Lines of the log', [roomy('Time'), 'Level', 'Message', 'Request'], rows),
     ),
     isNew,
   )
