@@ -143,7 +143,16 @@ export type {
 } from './records/hook-contexts.js'
 export { addRecords } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
-export type { Generated, HasDefault } from './records/model/generated.js'
+export type { Generated, HasDefault, IsRelated, IsRelation } from './records/model/generated.js'
+export type {
+  Loaded,
+  MaybeLoaded,
+  Row,
+  RowBy,
+  RowOf,
+  Visible,
+  WithCounts,
+} from './records/model/loaded-rows.js'
 export { connect, Database } from './records/public-database.js'
 export type { Transaction } from './records/transaction.js'
 export type { DatabaseTimeouts } from './records/database-timeouts.js'
@@ -188,8 +197,8 @@ export type {
   CountOptions,
   FindOneOptions,
   FindOptions,
+  FirstOptions,
   ListOptions,
-  WithCounts,
 } from './records/filters/list-options.js'
 export type {
   AggregateOptions,
@@ -210,6 +219,7 @@ export type {
 } from './records/statements/read-tree.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder, SqlResult, SqlTag } from './records/statements/builder.js'
+export type { ScriptContext } from './bootstrap/script-context.js'
 export type {
   BatchContext,
   MigrationBatches,

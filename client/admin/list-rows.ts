@@ -64,14 +64,6 @@ function readNextCursor(headers: Headers): string | undefined {
   return new URL(address, location.origin).searchParams.get('after') ?? undefined
 }
 
-/** Counts the rows that match exactly. */
-export async function countRows(list: ListLocation, signal: AbortSignal): Promise<RowTotal> {
-  const params = list.toFilterParams({ limit: '0', count: 'exact' })
-  const path = `${rowsOf(list.record)}?${String(params)}`
-  const { headers } = await request('GET', path, { signal })
-  return { count: Number(headers.get('X-Total-Count')), isEstimate: false }
-}
-
 /** Reads the keys of all rows that match, 1,000 per request. @param report receives the number of keys so far */
 export async function readKeys(
   list: ListLocation,

@@ -11,7 +11,7 @@ import { makeFilter } from './filter.js'
 import { makeFilterChips } from './filter-chips.js'
 import { makeBar, type ListBar } from './list-bar.js'
 import { ListLocation } from './list-location.js'
-import { countRows, readKeys, requestPage } from './list-rows.js'
+import { readKeys, requestPage } from './list-rows.js'
 import { makePager, pageSize, type Pager } from './pager.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { toTotal, withTotal, type RowTotal } from './row-total.js'
@@ -23,8 +23,6 @@ import { translate } from './translate.js'
 const client = createClient()
 const live = createLive(client)
 
-/** Tables with more rows are not counted exactly, because counting reads all of them. */
-const maxCountedRows = 1_000_000
 /** A load that takes longer says so. In milliseconds. */
 const silentTime = 250
 
@@ -243,7 +241,6 @@ class ListView {
     await this.#draw(page.rows)
     this.#drawChips().catch(showError)
     this.#chartLink.href = query.figuresPath
-    if (query.state.total?.isEstimate === true) this.#count(loadNumber).catch(showError)
     if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
   }
 
@@ -286,14 +283,6 @@ class ListView {
       withLabel(message, path, labelAt(this.record, path.split('.')[0] ?? '')),
     )
     return new Error(messages.join('; '))
-  }
-
-  /** Counts rows exactly, so that the list and its chart show the same number. */
-  async #count(loadNumber: number): Promise<void> {
-    const { total } = this.query.state
-    if (total === undefined || total.count > maxCountedRows) return
-    const exact = await countRows(this.query, this.view.signal)
-    if (loadNumber === this.#loadCount && this.view.isOpen()) this.#setTotal(exact)
   }
 
   /** Shows the number of rows, and stores it for the next pages. */

@@ -2,8 +2,7 @@
 import { el, listen, newId } from './element.js'
 import { icon } from './icon.js'
 import { base } from './requests.js'
-import { toTotal } from './row-total.js'
-import { translate } from './translate.js'
+import { toCount, translate } from './translate.js'
 
 export interface PagerOptions {
   readonly previous: () => Promise<void>
@@ -109,7 +108,7 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
       jumper.hidden = pageCount === undefined || pageCount < 2
       lastPage = pageCount ?? 1
       count.textContent = translate('ofPages', {
-        count: toTotal({ count: lastPage, isEstimate }),
+        count: isEstimate ? translate('about', { count: lastPage }) : toCount(lastPage),
       })
     },
   }

@@ -1,7 +1,10 @@
-/** The number of rows of a list. For large tables, the server sends an estimate. */
+/** The number of rows of a list. The server counts them exactly up to a limit, because counting reads all of them. */
 import { withCount } from './format.js'
 import type { RecordInfo } from './schema.js'
 import { toCount, translate } from './translate.js'
+
+/** The server sends an estimate of larger numbers. */
+const maxCountedRows = 10_000
 
 export interface RowTotal {
   readonly count: number
@@ -16,12 +19,12 @@ export function readTotal(headers: Headers): RowTotal | undefined {
   return estimate === null ? undefined : { count: Number(estimate), isEstimate: true }
 }
 
-/** `about 3,000` */
+/** `3,000`, `more than 10,000` */
 export const toTotal = ({ count, isEstimate }: RowTotal): string =>
-  isEstimate ? translate('about', { count }) : toCount(count)
+  isEstimate ? translate('moreThan', { count: maxCountedRows }) : toCount(count)
 
-/** `About 3,000 tickets` */
+/** `3,000 tickets`, `More than 10,000 tickets` */
 export function withTotal({ count, isEstimate }: RowTotal, record: RecordInfo): string {
-  const rows = withCount(count, record)
-  return isEstimate ? translate('aboutRows', { rows }) : rows
+  if (!isEstimate) return withCount(count, record)
+  return translate('moreThanRows', { rows: withCount(maxCountedRows, record) })
 }

@@ -22,28 +22,43 @@ const rowLimit = 5
 /** The levels of selections. Rows in a connection of Relay need three: `items { edges { node { … } } }`. */
 const maxDepth = 3
 
+/** So many queries are tried for the one that the visitor may run. */
+const maxTries = 5
+
 /**
- * A query that runs as it is, preferably for a list of rows, with their first fields. Comments say how to run it and how to
- * send a token.
+ * A query that the visitor may run as it is, preferably for a list of rows, with their first fields. Comments say how to run it
+ * and how to send a token, and that the query requires one if the visitor may run none.
+ *
+ * @param isAllowed runs a query as the visitor, and returns whether its response has no errors
  */
-export function createFirstQuery(schema: GraphQLSchema): string {
-  const field = chooseField(schema)
-  const selection = field === undefined ? '{\n  __typename\n}' : `{\n${writeField(field, 1)}\n}`
-  return `# Ctrl+Enter runs this, Ctrl+Space suggests fields.
-# To send a token, write into "Headers":
-# { "Authorization": "Bearer …" }
-query ${selection}
-`
+export async function createFirstQuery(
+  schema: GraphQLSchema,
+  isAllowed: (query: string) => Promise<boolean>,
+): Promise<string> {
+  const queries = rootFields(schema).map((field) => `query {\n${writeField(field, 1)}\n}\n`)
+  for (const query of queries.slice(0, maxTries)) {
+    if (await isAllowed(query)) return withComments(query)
+  }
+  const [query] = queries
+  if (query === undefined) return withComments('query {\n  __typename\n}\n')
+  return withComments(query, '# This query needs a token, or another one than yours.\n')
 }
 
-/** A root field of the query type that needs no arguments: preferably a list, or else an object. */
-function chooseField(schema: GraphQLSchema): QueryField | undefined {
+function withComments(query: string, more = ''): string {
+  return `# Ctrl+Enter runs this, Ctrl+Space suggests fields.
+${more}# To send a token, write into "Headers":
+# { "Authorization": "Bearer …" }
+${query}`
+}
+
+/** The root fields of the query type that need no arguments: lists first, then objects. */
+function rootFields(schema: GraphQLSchema): readonly QueryField[] {
   const fields = usableFields(schema.getQueryType()).filter((field) => hasLeaf(field, 1))
   const rank = ({ type }: QueryField): number => {
     if (isLeafType(getNamedType(type))) return 2
     return isList(type) ? 0 : 1
   }
-  return fields.sort((one, other) => rank(one) - rank(other))[0]
+  return fields.sort((one, other) => rank(one) - rank(other))
 }
 
 function isList(type: GraphQLOutputType): boolean {

@@ -40,12 +40,29 @@ function withoutHeaders(json: string): string {
   )
 }
 
+/** Runs a query with the visitor's cookies, and without a token of the headers. */
+async function isAllowed(query: string): Promise<boolean> {
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  const result = (await response.json()) as { readonly errors?: unknown }
+  return response.ok && result.errors === undefined
+}
+
 /** Writes the first query into an empty editor when the schema is loaded. */
 function FirstQuery(): null {
   const schema = useGraphiQL((state) => state.schema)
   const editor = useGraphiQL((state) => state.queryEditor)
   useEffect(() => {
-    if (schema && editor?.getValue() === '') editor.setValue(createFirstQuery(schema))
+    if (!schema || editor?.getValue() !== '') return
+    createFirstQuery(schema, isAllowed)
+      .then((query) => {
+        // The visitor may have begun to write meanwhile.
+        if (editor.getValue() === '') editor.setValue(query)
+      })
+      .catch(console.error)
   }, [schema, editor])
   return null
 }

@@ -12,6 +12,7 @@ import {
   Put,
   reply,
   type UploadedFile,
+  type Row,
 } from 'filigree'
 import { Picture, type Country } from './records.js'
 import { World } from './world.js'
@@ -42,7 +43,7 @@ export class Pictures {
     this.folder = folder
   }
 
-  async find({ id }: Country): Promise<Picture | undefined> {
+  async find({ id }: Row<Country>): Promise<Row<Picture> | undefined> {
     const pictures = this.#database.records(Picture)
     const [picture] = await pictures.list({ where: { countryId: id }, limit: 1 })
     return picture
@@ -51,7 +52,7 @@ export class Pictures {
   /**
    * Stores the file, then the record, then deletes the old file: after an interruption the record still has its file.
    */
-  async keep(country: Country, upload: UploadedFile, extension: string): Promise<void> {
+  async keep(country: Row<Country>, upload: UploadedFile, extension: string): Promise<void> {
     const name = `${randomUUID()}.${extension}`
     const { type, size } = upload
     await upload.moveTo(join(this.folder.path, name))
@@ -66,7 +67,7 @@ export class Pictures {
 
   /** @returns the file that the country had before */
   #note(
-    { id: countryId }: Country,
+    { id: countryId }: Row<Country>,
     values: Pick<Picture, 'file' | 'type' | 'size'>,
   ): Promise<string | undefined> {
     return this.#database.transaction(async (tx) => {
@@ -120,7 +121,7 @@ export class PictureController {
     return reply({ country: code.toUpperCase(), type: picture.type, size: picture.size }, 201)
   }
 
-  async #existing(code: string): Promise<Country> {
+  async #existing(code: string): Promise<Row<Country>> {
     const country = await this.#world.country(code)
     if (country === undefined) throw new HttpError(404, `There is no country ${code}.`)
     return country

@@ -1,5 +1,5 @@
 /** The atlas's database queries. */
-import { Database, HttpError, skip, type Repository } from 'filigree'
+import { Database, HttpError, skip, type Repository, type Row } from 'filigree'
 import { containing, escapePattern, toSearchable } from './city-search.js'
 import type { KnownCity } from './gazetteer.js'
 import { boxAround, distance, toTenths, type Place } from './geography.js'
@@ -34,7 +34,7 @@ export class World {
   }
 
   /** @param code in upper or lower case */
-  async country(code: string): Promise<Country | undefined> {
+  async country(code: string): Promise<Row<Country> | undefined> {
     const [country] = await this.#countries.list({ where: { code: code.toUpperCase() }, limit: 1 })
     return country
   }
@@ -42,7 +42,7 @@ export class World {
   async searchCountries(
     { region, text }: { region: string | undefined; text: string | undefined },
     page: PageQuery,
-  ): Promise<Paged<Country>> {
+  ): Promise<Paged<Row<Country>>> {
     const where = {
       region: region === undefined ? skip : { ilike: escapePattern(region) },
       name: text === undefined ? skip : { ilike: containing(text) },
@@ -59,7 +59,7 @@ export class World {
     return city === null ? null : toAnswer(city, city.country)
   }
 
-  citiesOf({ id }: Country, page: PageQuery): Promise<Paged<CityAnswer>> {
+  citiesOf({ id }: Row<Country>, page: PageQuery): Promise<Paged<CityAnswer>> {
     return this.#listCities({ countryId: id }, page)
   }
 
@@ -157,13 +157,13 @@ export class World {
     return toPage(page, list, () => this.#cities.count(where))
   }
 
-  async #existing(code: string): Promise<Country> {
+  async #existing(code: string): Promise<Row<Country>> {
     const country = await this.country(code)
     if (country === undefined) throw new HttpError(400, `There is no country ${code}.`)
     return country
   }
 }
 
-function toAnswer({ id, name, lat, lng }: City, { code }: Country): CityAnswer {
+function toAnswer({ id, name, lat, lng }: Row<City>, { code }: Row<Country>): CityAnswer {
   return { id, name, lat, lng, country: code }
 }

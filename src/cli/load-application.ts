@@ -143,7 +143,7 @@ export async function loadApplication(
  *
  * @returns `dist/main.js` for `src/main.ts`, if tsx is not installed and the built file exists
  */
-function builtFileOf(source: string): string | undefined {
+export function builtFileOf(source: string): string | undefined {
   if (!isSource(source) || canLoadSources || findLoader(source) !== undefined) return undefined
   const inDist = source.replace(/([\\/])src([\\/](?:(?!\1src\2).)*)$/, '$1dist$2')
   const built = inDist.replace(/\.([cm]?)tsx?$/, '.$1js')
@@ -287,10 +287,12 @@ export function fileOf(address: string, cwd: string): string | undefined {
   return file === undefined ? undefined : resolve(cwd, file)
 }
 
-/** A log that prints warnings, for example while the database waits for a lock. */
-function warningsTo({ err }: Terminal): Log {
-  const warn = (_details: object, message: string): void => {
-    void err(`${message}\n`)
+/** A log that prints warnings and errors on standard error, for example while the database waits for a lock. */
+export function warningsTo({ err }: Terminal): Log {
+  const write = (details: object, message: string): void => {
+    const { err: error } = details as { readonly err?: unknown }
+    void err(`${message}${error instanceof Error ? `: ${error.message}` : ''}\n`)
   }
-  return { ...silentLog, warn, error: warn }
+  const isLevelEnabled = (level: string): boolean => level === 'warn' || level === 'error'
+  return { ...silentLog, warn: write, error: write, isLevelEnabled }
 }

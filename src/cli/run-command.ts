@@ -7,6 +7,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import { describeError } from './describe-error.js'
 import { backupCommand } from './commands/backup.js'
 import { createCompletionCommand } from './commands/completion.js'
+import { consoleCommand } from './commands/console.js'
 import { devCommand } from './commands/dev.js'
 import { docsCommand } from './commands/docs.js'
 import { doctorCommand } from './commands/doctor.js'
@@ -20,6 +21,7 @@ import { newCommand } from './commands/new.js'
 import { openapiCommand } from './commands/openapi.js'
 import { readInstalledPackage } from './project-files.js'
 import { routesCommand } from './commands/routes.js'
+import { runScriptCommand } from './commands/run.js'
 import { tokenCommand } from './commands/token.js'
 import { typesCommand } from './commands/types.js'
 import { workCommand } from './commands/work.js'
@@ -38,6 +40,8 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['types', typesCommand],
   ['keys', keysCommand],
   ['migrate', migrateCommand],
+  ['run', runScriptCommand],
+  ['console', consoleCommand],
   ['backup', backupCommand],
   ['work', workCommand],
   ['jobs', jobsCommand],

@@ -1,6 +1,7 @@
 /** The contexts that hooks of a record receive. Source: public API, Records. */
 import type { Claims } from '../http/request.js'
 import type { Class } from '../metadata/class.js'
+import type { RowOf } from './model/loaded-rows.js'
 import type { Repository } from './repository.js'
 
 /** The caller of a write. */
@@ -21,7 +22,7 @@ export interface HookCaller {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export interface WriteContext<T extends object = any> extends HookCaller {
   /** The stored row, read-only. Null for a new row. */
-  readonly before: Readonly<T> | null
+  readonly before: Readonly<RowOf<T>> | null
   /**
    * The properties that differ from `before`, including `updatedAt` and `version`. For a new row, the properties that
    * have a value.
@@ -38,7 +39,7 @@ export type DeleteContext = Omit<WriteContext, 'before' | 'changed'>
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as for WriteContext
 export interface CommitContext<T extends object = any> extends HookCaller {
   /** The row before the write. Null for a new row. */
-  readonly before: Readonly<T> | null
+  readonly before: Readonly<RowOf<T>> | null
   /** The row as stored. Null for a deleted row. */
-  readonly after: Readonly<T> | null
+  readonly after: Readonly<RowOf<T>> | null
 }

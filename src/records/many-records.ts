@@ -4,6 +4,7 @@
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
+import type { Row, RowOf } from './model/loaded-rows.js'
 import type { ManyRelationName } from './model/query-names.js'
 import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor } from './filters/cursors.js'
@@ -52,7 +53,7 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the records in the order of the rows
    */
-  createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
+  createMany(rows: readonly NewValues<T>[]): Promise<RowOf<T>[]> {
     const { table } = this
     return this.write(() => {
       checkList('createMany', 'records', rows)
@@ -67,7 +68,7 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the changes
    * @throws {HttpError} 404 if one of the rows does not exist
    */
-  updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
+  updateMany(rows: readonly Partial<T>[]): Promise<RowOf<T>[]> {
     const { table } = this
     return this.write(() => {
       checkList('updateMany', 'changes, { id, … }', rows)
@@ -93,7 +94,7 @@ export abstract class ManyRecords<T extends object> {
    * 'articleId'] }`
    *   for fields that are unique together. The values must contain them
    */
-  upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
+  upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<RowOf<T>> {
     return this.write(() => {
       const by = readUpsertOptions(this.table, options)
       return this.writer.upsert(readTree(this.table, values), by) as Promise<T>
@@ -142,7 +143,7 @@ export abstract class ManyRecords<T extends object> {
    * The position of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It stays valid after
    * the row has been deleted.
    */
-  cursorOf(row: T, orderBy?: OrderBy<T>): string {
+  cursorOf(row: Row<T>, orderBy?: OrderBy<T>): string {
     return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
   }
 

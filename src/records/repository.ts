@@ -15,15 +15,17 @@ import {
 import { type TableCodec, toKey } from './model/codec.js'
 import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
 import { createOne, deleteOne, updateOne } from './statements/write-one.js'
+import type { RowBy, RowOf } from './model/loaded-rows.js'
 import type { Selected, SelectOptions, Where } from './model/record-types.js'
 import { ManyRecords } from './many-records.js'
 import {
   checkCountOptions,
   checkFindOptions,
   checkFilterOptions,
-  type WithCounts,
+  checkFirstOptions,
   type CountOptions,
   type FindOneOptions,
+  type FirstOptions,
   type Id,
   type ListOptions,
   readDistinct,
@@ -57,10 +59,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** @returns null if no row has the key, if the row is marked as deleted, or if the value cannot be a key */
-  find<const O extends FindOneOptions<T> & Partial<T>>(
+  find<const O extends FindOneOptions<T> & Partial<T> = object>(
     id: Id,
     options?: O & SelectOptions<O, FindOneOptions<T> & Partial<T>, T>,
-  ): Promise<T | null>
+  ): Promise<RowBy<T, O> | null>
   find(id: Id, options?: FindOneOptions<T> & Partial<T>): Promise<T | null> {
     return promise(() => {
       if (options !== undefined) checkFindOptions(options, this.table.shard)
@@ -89,19 +91,25 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * The rows that match a filter, in order. With `counts`, each row has the numbers of its related rows, such as
    * `reviewsCount`.
    */
-  list<const O extends ListOptions<T>>(
+  list<const O extends ListOptions<T> = object>(
     input?: O & SelectOptions<O, ListOptions<T>, T>,
-  ): Promise<WithCounts<T, O>[]>
-  list(input?: ListOptions<T>): Promise<T[]> {
-    const options: ListOptions<T> = input ?? {}
+  ): Promise<RowBy<T, O>[]>
+  list(input: ListOptions<T> = {}): Promise<T[]> {
+    return promise(() => this.#list(input))
+  }
+
+  /**
+   * The first row that matches a filter, in order: `first({ where: { status: 'open' }, orderBy: '-createdAt' })`.
+   *
+   * @returns null if no row matches
+   */
+  first<const O extends FirstOptions<T> = object>(
+    input?: O & SelectOptions<O, FirstOptions<T>, T>,
+  ): Promise<RowBy<T, O> | null>
+  first(input: FirstOptions<T> = {}): Promise<T | null> {
     return promise(() => {
-      const { table, source } = this
-      const paths = options.with
-      const query = planList(table, source.context, options)
-      const found = readRecords(table, source, query) as MaybePromise<T[]>
-      return paths === undefined
-        ? found
-        : after(found, (records) => after(this.#load(records, paths, false), () => records))
+      checkFirstOptions(input)
+      return after(this.#list({ ...input, limit: 1 }), ([row]) => row ?? null)
     })
   }
 
@@ -135,7 +143,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @returns the record as stored
    */
-  create(values: NewValues<T>): Promise<T> {
+  create(values: NewValues<T>): Promise<RowOf<T>> {
     const { table } = this
     if (!namesRelations(table, values))
       return promise(() => createOne(table, this.source, values) as MaybePromise<T>)
@@ -154,7 +162,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     id: Id,
     values: NestedChanges<T>,
     options?: O & SelectOptions<O, UpdateOptions<T> & Partial<T>, T>,
-  ): Promise<T | null> {
+  ): Promise<RowOf<T> | null> {
     return promise(() => {
       const { table } = this
       const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
@@ -210,6 +218,16 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
         ? deleteOne(table, source, id, { expected })
         : inShardOf(table, options, () => deleteOne(table, source, id, { expected }))
     })
+  }
+
+  #list(options: ListOptions<T>): MaybePromise<T[]> {
+    const { table, source } = this
+    const paths = options.with
+    const query = planList(table, source.context, options)
+    const found = readRecords(table, source, query) as MaybePromise<T[]>
+    return paths === undefined
+      ? found
+      : after(found, (records) => after(this.#load(records, paths, false), () => records))
   }
 
   #load(records: T[], paths: readonly string[], one: true): MaybePromise<T>

@@ -16,6 +16,8 @@ describe('every command', () => {
     'token',
     'keys',
     'migrate',
+    'run',
+    'console',
     'doctor',
     'openapi',
     'types',

@@ -1,6 +1,6 @@
 /** Change events of written rows, the same on every engine. Source: public API, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { type EngineSource, connect, type Database } from '../../src/index.js'
+import { type EngineSource, connect, type Database, type Row } from '../../src/index.js'
 import { Author, Category, Product, Review, shop, Tag } from '../records/shop.js'
 import type { DatabaseUnderTest } from './database.contract.js'
 import { internalsOf } from '../records/open-database.js'
@@ -155,6 +155,6 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
   })
 }
 
-function keysOf(lamp: Product, ann: Author): { productId: number; authorKey: string } {
+function keysOf(lamp: Row<Product>, ann: Row<Author>): { productId: number; authorKey: string } {
   return { productId: lamp.id, authorKey: ann.id }
 }

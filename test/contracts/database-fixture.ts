@@ -6,6 +6,7 @@ import {
   type Repository,
   connect,
   type Database,
+  type Row,
 } from '../../src/index.js'
 import { Category, Product, shop } from '../records/shop.js'
 import { uuidRecords } from './database-uuids.contract.js'
@@ -15,7 +16,7 @@ export class Fixture {
   database!: Database
   categories!: Repository<Category>
   products!: Repository<Product>
-  light!: Category
+  light!: Row<Category>
   /** Whether the database has one connection, so that nothing can read from outside an open transaction. */
   isSingle = false
 
@@ -33,7 +34,7 @@ export class Fixture {
     this.light = await this.categories.create({ name: 'Light' })
   }
 
-  create(values: Partial<Product> = {}): Promise<Product> {
+  create(values: Partial<Product> = {}): Promise<Row<Product>> {
     return this.products.create({ name: 'Lamp', price: 9.5, categoryId: this.light.id, ...values })
   }
 

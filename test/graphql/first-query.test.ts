@@ -9,21 +9,21 @@ const { buildSchema, parse, validate } = createRequire(
   new URL('../../client/ide/first-query.ts', import.meta.url),
 )('graphql') as typeof import('graphql')
 
-function operationOf(schema: GraphQLSchema): string {
-  const text = createFirstQuery(schema)
+async function operationOf(schema: GraphQLSchema): Promise<string> {
+  const text = await createFirstQuery(schema, () => Promise.resolve(true))
   expect(validate(schema, parse(text))).toEqual([])
   return text.replace(/^#.*\n/gm, '')
 }
 
 describe('the first query of the IDE', () => {
-  it('reads a list of rows with its first plain fields', () => {
+  it('reads a list of rows with its first plain fields', async () => {
     const schema = buildSchema(`
       type Query { version: String book(id: ID!): Book author: Author books(limit: Int, offset: Int): [Book!]! }
       type Author { name: String }
       type Book { id: ID! title: String! author: Author notes: [Note!]! old: Int @deprecated a: Int b: Int c: Int d: Int e: Int }
       type Note { text: String }
     `)
-    expect(operationOf(schema)).toBe(`query {
+    expect(await operationOf(schema)).toBe(`query {
   books(limit: 5) {
     id
     title
@@ -36,7 +36,7 @@ describe('the first query of the IDE', () => {
 `)
   })
 
-  it('goes down to the rows of a connection', () => {
+  it('goes down to the rows of a connection', async () => {
     const schema = buildSchema(`
       type Query { books(first: Int): Connection! }
       type Connection { edges: [Edge!]! pageInfo: PageInfo! }
@@ -45,7 +45,7 @@ describe('the first query of the IDE', () => {
       type Book { title: String, author: Author }
       type Author { books: Connection! }
     `)
-    expect(operationOf(schema)).toBe(`query {
+    expect(await operationOf(schema)).toBe(`query {
   books {
     edges {
       node {
@@ -65,8 +65,20 @@ describe('the first query of the IDE', () => {
       'query {\n  node {\n    id\n  }\n}\n',
     ],
     ['type Query { any: Any } union Any = Query', 'query {\n  __typename\n}\n'],
-  ])('of %s needs no arguments', (text, query) => {
-    expect(operationOf(buildSchema(text))).toBe(query)
+  ])('of %s needs no arguments', async (text, query) => {
+    expect(await operationOf(buildSchema(text))).toBe(query)
+  })
+
+  it('is one that the visitor may run, or says that it needs a token', async () => {
+    const schema = buildSchema('type Query { secrets: [Row!] rows: [Row!] } type Row { id: ID! }')
+    const allowed = await createFirstQuery(schema, (query) =>
+      Promise.resolve(!query.includes('secrets')),
+    )
+    expect(allowed).toContain('  rows {')
+    expect(allowed).not.toContain('needs a token')
+    const refused = await createFirstQuery(schema, () => Promise.resolve(false))
+    expect(refused).toContain('# This query needs a token')
+    expect(refused).toContain('  secrets {')
   })
 
   it('runs on the schema of records', async () => {
@@ -88,7 +100,7 @@ describe('the first query of the IDE', () => {
     await database.records(Shelf).create({ name: 'Novels' })
     const graphql = new GraphQL({ database })
     graphql.schema.fromOrm(Shelf)
-    const query = operationOf(buildSchema(graphql.sdl))
+    const query = await operationOf(buildSchema(graphql.sdl))
     const { data, errors } = await graphql.execute(query)
     expect({ data: JSON.parse(JSON.stringify(data)), errors }).toEqual({
       data: { shelves: [{ id: '1', name: 'Novels', booksCount: 0 }] },

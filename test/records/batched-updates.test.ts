@@ -1,7 +1,7 @@
 /** Batching of concurrent updates by id into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/update-queue.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
-import { pglite } from '../../src/index.js'
+import { pglite, type Row } from '../../src/index.js'
 import { openEngine } from '../contracts/statement-recorder.js'
 import { Box, count, isBatched, TestTable } from './batched-update-table.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
@@ -38,11 +38,13 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
   it('are batched while another one is running: each gets its own row, or null if there is none', async () => {
     await testTable.warmUp(rename)
     const ids = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? count + n : n + 10))
-    let results: PromiseSettledResult<Box | null>[] = []
+    let results: PromiseSettledResult<Row<Box> | null>[] = []
     const statements = await testTable.watch.during(async () => {
       results = await testTable.concurrently(() => ids.map((id) => rename(id, `now ${id}`)))
     })
-    expect(results.map((result) => (result as PromiseFulfilledResult<Box | null>).value)).toEqual(
+    expect(
+      results.map((result) => (result as PromiseFulfilledResult<Row<Box> | null>).value),
+    ).toEqual(
       ids.map((id) => (id > count ? null : expect.objectContaining({ id, name: `now ${id}` }))),
     )
     const missing = ids.filter((id) => id > count)
@@ -172,7 +174,7 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
         [36, 35],
         [38, 37, 40, 39],
       ]
-      let results: PromiseSettledResult<Box[]>[] = []
+      let results: PromiseSettledResult<Row<Box>[]>[] = []
       const statements = await testTable.watch.during(async () => {
         results = await testTable.concurrently(() => lists.map((ids) => reword(ids, 'now')))
       })

@@ -13,6 +13,7 @@ import {
   type Application,
   type FieldRules,
   type Rel,
+  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import type { KindName } from '../public-types.js'
@@ -47,7 +48,7 @@ describe.each(engines)('exchanged unique values: %s', (_name, address) => {
   })
   afterAll(() => app.close())
   const entries = () => app.get(Database).records(Entry)
-  let list: TodoList
+  let list: Row<TodoList>
   let ids: number[]
   beforeEach(async () => {
     const database = app.get(Database)

@@ -18,6 +18,7 @@ import {
   Record,
   type Rel,
   type WriteContext,
+  type Row,
 } from 'filigree'
 import { TestClock } from 'filigree/testing'
 import { startBothEngines } from './both-engines.js'
@@ -113,7 +114,11 @@ class Note {
   }
 }
 
-const stampsOf = ({ createdAt, updatedAt, version }: Note) => ({ createdAt, updatedAt, version })
+const stampsOf = ({ createdAt, updatedAt, version }: Row<Note>) => ({
+  createdAt,
+  updatedAt,
+  version,
+})
 
 @Controller('/meetings', { crud: Meeting })
 class Meetings {}
@@ -257,7 +262,7 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     ).toBe(400)
   })
 
-  it.each<[string, (note: Note) => Promise<unknown>]>([
+  it.each<[string, (note: Row<Note>) => Promise<unknown>]>([
     ['update', ({ id }) => database.records(Note).update(id, { title: 'b' })],
     ['updateMany', ({ id }) => database.records(Note).updateMany([{ id, title: 'b' }])],
     ['updateWhere', ({ id }) => database.records(Note).updateWhere({ id }, { title: 'b' })],
@@ -283,7 +288,7 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     storedStamps = []
     changes = []
     await write(created)
-    const updated = (await database.records(Note).find(created.id)) as Note
+    const updated = (await database.records(Note).find(created.id)) as Row<Note>
     expect(updated).toMatchObject({ title: 'b', version: 2, createdAt: created.createdAt })
     expect(updated.updatedAt).not.toBe(created.updatedAt)
     expect(stamps).toEqual([{ ...stampsOf(updated), before: stampsOf(created) }])

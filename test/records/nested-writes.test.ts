@@ -18,6 +18,7 @@ import {
   Record,
   type Rel,
   Secured,
+  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { randomNumbers } from '../random.js'
@@ -168,7 +169,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
         const words = tags.map(({ word }) => word).sort()
         return [id, name, words.join('+'), (owner as Owner | null)?.name]
       }),
-      items: items.map(({ id, name, shopId, version }: Item & { version?: number }) =>
+      items: items.map(({ id, name, shopId, version }: Row<Item> & { version?: number }) =>
         [id, name, shopId, version].join(':'),
       ),
       offers: offers.map(({ id, text, shopId }) => `${id}:${text}:${shopId}`),

@@ -15,6 +15,7 @@ import {
   Record,
   type Rel,
   Secured,
+  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { sendGraphql } from './send-graphql.js'
@@ -160,7 +161,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       [{ org: { country: { name: 'desc' } } }, { org: { id: 'asc' } }],
     ] as const) {
       const allRows = await people.list({ orderBy })
-      const pages: Person[] = []
+      const pages: Row<Person>[] = []
       for (let after: { after?: string } = {}; ;) {
         const page = await people.list({ orderBy, limit: 2, ...after })
         pages.push(...page)

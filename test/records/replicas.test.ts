@@ -1,7 +1,7 @@
 /** Read replicas with a real primary and standby. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
-import { connect } from '../../src/index.js'
+import { connect, type Row } from '../../src/index.js'
 import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine.js'
 import { Note, open, startReplicas, Shelf, writeElsewhere } from './replica-setup.js'
 import { waitUntil } from '../wait-until.js'
@@ -59,7 +59,7 @@ describe('Replicas', () => {
     const notes = database.records(Note)
     await cluster.standby.caughtUp()
     await cluster.standby.pause()
-    const creating: Promise<Note>[] = []
+    const creating: Promise<Row<Note>>[] = []
     await internalsOf(database).pipelinedWrites.send((run) => {
       for (const text of ['one', 'two']) creating.push(run(() => notes.create({ text })))
     })

@@ -16,6 +16,7 @@ import {
   type Rel,
   Resolve,
   Secured,
+  type Row,
 } from '../../src/index.js'
 import { failure } from '../contracts/database-fixture.js'
 import { startBothEngines } from './both-engines.js'
@@ -494,7 +495,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
           [...searchedWords].every((word) => wordsOf(book.title, book.text).has(word)),
       )
       const found = await books.list({ where: { search, shelfId } })
-      const ids = (list: readonly Book[]) => list.map(({ id }) => id).sort((a, b) => a - b)
+      const ids = (list: readonly Row<Book>[]) => list.map(({ id }) => id).sort((a, b) => a - b)
       expect([search, ids(found)]).toEqual([search, ids(expected)])
       expect(await books.count({ search, shelfId })).toBe(expected.length)
       const ordered = await books.list({ where: { search, shelfId }, orderBy: { id: 'desc' } })

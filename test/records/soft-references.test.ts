@@ -12,6 +12,7 @@ import {
   Record as Table,
   type Application,
   type Rel,
+  type Row,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 
@@ -70,9 +71,9 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
   })
   afterAll(() => app.close())
 
-  let used: Team
-  let free: Team
-  let deleted: Team
+  let used: Row<Team>
+  let free: Row<Team>
+  let deleted: Row<Team>
   beforeEach(async () => {
     const teams = database.records(Team)
     used = await teams.create({ name: 'used' })

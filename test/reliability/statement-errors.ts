@@ -4,7 +4,7 @@
  * anything except one clean error, a partial write, or a failing next request.
  * `npm run faults -- --only statements`
  */
-import { Database, type Application } from '../../src/index.js'
+import { Database, type Application, type Row } from '../../src/index.js'
 import { say } from './command-line.js'
 import { breakPostgres, breakSqlite, type Breaker, type Kind } from './break-statements.js'
 import { apiKey, Basket, Line, Shadow, start, Thing } from './shop-application.js'
@@ -127,8 +127,8 @@ function send(app: Application, { path, method = 'GET', body }: RequestSpec): Pr
 interface Rows {
   readonly things: readonly Thing[]
   readonly shadows: readonly Shadow[]
-  readonly baskets: readonly Basket[]
-  readonly lines: readonly Line[]
+  readonly baskets: readonly Row<Basket>[]
+  readonly lines: readonly Row<Line>[]
 }
 
 async function rowsOf(app: Application): Promise<Rows> {

@@ -86,6 +86,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/cli/mcp-command.test.ts',
     'test/cli/new-command.test.ts',
     'test/cli/development-views.test.ts',
+    'test/cli/run-and-console.test.ts',
     'test/cli/failure-page.test.ts',
     'test/cli/start-errors.test.ts',
     'test/modules/config.test.ts',

@@ -9,6 +9,7 @@ const compilers = {
   6: 'node_modules/typescript/bin/tsc',
   7: 'node_modules/typescript7/bin/tsc',
 }
+const programs = ['published.ts', 'result-types.ts']
 let folder: string
 
 beforeAll(async () => {
@@ -17,7 +18,7 @@ beforeAll(async () => {
   for (const name of ['dist/src', 'dist/client'])
     await cp(join(root, name), join(created.published, name), { recursive: true })
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  await cp(join(root, 'test/toolchains/published.ts'), join(folder, 'published.ts'))
+  for (const name of programs) await cp(join(root, 'test/toolchains', name), join(folder, name))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -37,7 +38,7 @@ describe('an application on the published types', () => {
         ...{ declaration: true, emitDeclarationOnly: true, skipLibCheck: false },
       }
       const name = `tsconfig.${version}-${moduleResolution}.json`
-      const config = { compilerOptions, files: ['published.ts'] }
+      const config = { compilerOptions, files: programs }
       await writeFile(join(folder, name), JSON.stringify(config))
       const compiled = await runNode(compilers[version], '-p', join(folder, name))
       expect(compiled).toEqual({ code: 0, output: '' })

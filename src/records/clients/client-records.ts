@@ -106,7 +106,7 @@ export class ClientRecords<T extends object> {
           }
     const relatedOptions = relatedRows === undefined ? {} : { related: relatedRows }
     const boundOptions: ListOptions<T> = Object.assign(relatedOptions, options, { view })
-    const records = await this.#withGuards(() => this.#records.list(boundOptions))
+    const records = await this.#withGuards(() => this.#records.list(boundOptions) as Promise<T[]>)
     for (const { table, record } of related) without(record, await this.#concealed(table))
     if (policyOf(this.#table).columns.size === 0) return records
     const concealed = await this.#concealed()

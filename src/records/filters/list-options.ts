@@ -93,15 +93,24 @@ export interface ListOptions<T> extends FindOptions<T>, OptionsOf<typeof rowsOpt
   counts?: readonly ManyRelationName<T>[]
 }
 
-const { where, search, distinct, withDeleted, view } = rowsOptions.all
+/** Options for one row, the first of a list. */
+export type FirstOptions<T> = Pick<
+  ListOptions<T>,
+  'where' | 'search' | 'orderBy' | 'with' | 'counts' | 'withDeleted'
+>
+
+const { where, search, orderBy, counts, distinct, withDeleted, view } = rowsOptions.all
 const listOptions = declareOptions({ ...rowsOptions.all, ...findOptions.all })
+const firstOptions = declareOptions({
+  ...findOptions.all,
+  where,
+  search,
+  orderBy,
+  counts,
+  withDeleted,
+})
 const countOptions = declareOptions({ search, distinct, withDeleted, view })
 const rowCountOptions = declareOptions({ where, withDeleted, view })
-
-/** A row of a list, with the counts that the options name. */
-export type WithCounts<T, O> = O extends { readonly counts: readonly (infer Name extends string)[] }
-  ? T & { [Relation in Name as `${Relation}Count`]: number }
-  : T
 
 export type CountOptions<T> = Pick<ListOptions<T>, 'search' | 'distinct' | 'withDeleted' | 'view'>
 
@@ -112,6 +121,11 @@ export type CountOptions<T> = Pick<ListOptions<T>, 'search' | 'distinct' | 'with
 export function checkListOptions(options: object): void {
   listOptions.check('list', options)
   checkFilterOptions(options)
+}
+
+/** @throws {TypeError} for an unknown option */
+export function checkFirstOptions(options: object): void {
+  firstOptions.check('first', options)
 }
 
 /** The options that filter rows, each with the value that selects all rows. */

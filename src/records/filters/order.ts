@@ -18,6 +18,8 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
 import type { Column } from '../../engines/contract/table.js'
+import { nest, type Nested } from './nested-names.js'
+import type { Direction } from '../model/record-types.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
 
 const maxTerms = 16
@@ -25,7 +27,7 @@ const maxTerms = 16
 const maxRelations = 4
 
 /**
- * @param orderBy `{ price: 'desc' }`, or a list of such objects; undefined for the key's order
+ * @param orderBy `{ price: 'desc' }` or `'-price'`, or a list of these; undefined for the key's order
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
@@ -37,8 +39,9 @@ export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Or
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   const reading: Reading = { table, isClient, terms: [], names: [], key: '' }
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
-  for (const list of lists) {
-    if (list === undefined || list === skip) throw invalidTerm(list, lists.indexOf(list))
+  for (const item of lists) {
+    if (item === undefined || item === skip) throw invalidTerm(item, lists.indexOf(item))
+    const list = typeof item === 'string' ? readOrderText(item) : item
     if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
     readObject(reading, list, noRelations)
   }
@@ -46,6 +49,16 @@ function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   if (terms.length > maxTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
   if (!terms.some(({ column }) => column === table.key)) terms.push(ascending(table.key))
   return { terms, key }
+}
+
+/** An order by one field, `{ org: { name: 'desc' } }`. */
+export type FieldOrder = Nested<Direction>
+
+/** @param text `-org.name` */
+export function readOrderText(text: string): FieldOrder {
+  return text.startsWith('-')
+    ? nest(text.slice(1).split('.'), 'desc')
+    : nest(text.split('.'), 'asc')
 }
 
 interface Reading {

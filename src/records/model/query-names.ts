@@ -107,7 +107,7 @@ type RelatedRecord<T, Name extends string> = Name extends keyof T
     : ValueOf<T, Name>
   : never
 
-/** Paths as given, or the names that are possible in the place of a wrong one. */
+/** Paths as given. A wrong one is an error that names the relation and its record, and the names that are possible. */
 export type CheckedPaths<Paths, T> = Paths extends readonly unknown[]
   ? { readonly [Index in keyof Paths]: CheckedPath<Paths[Index], T> }
   : Paths
@@ -116,10 +116,19 @@ type CheckedPath<Path, T> = string extends Path
   ? Path
   : Path extends `${infer Name}.${infer Rest}`
     ? Name extends RelationName<T>
-      ? CheckedPath<Rest, RelatedRecord<T, Name>> extends infer Checked extends string
-        ? `${Name}.${Checked}`
+      ? CheckedPath<Rest, RelatedRecord<T, Name>> extends infer Checked
+        ? Checked extends string
+          ? `${Name}.${Checked}`
+          : Checked
         : never
-      : RelationName<T>
+      : RelationName<T> | NoSuchRelation<Name, T>
     : Path extends RelationName<T>
       ? Path
-      : RelationName<T>
+      : RelationName<T> | NoSuchRelation<Path, T>
+
+/** The type of a wrong path in `with`: `NoSuchRelation<"itms", Team>`. */
+export interface NoSuchRelation<Name, T> {
+  readonly [wrong]: [Name, T]
+}
+
+declare const wrong: unique symbol

@@ -5,7 +5,7 @@
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import type { operators } from '../../sql/operators.js'
 import type { HasMark, Unmarked } from './generated.js'
-import type { CheckedPaths, ColumnValue, IsExactText } from './query-names.js'
+import type { CheckedPaths, ColumnName, ColumnValue, IsExactText } from './query-names.js'
 import type { Skip } from './skip.js'
 
 /**
@@ -100,11 +100,14 @@ export type JsonTest = Operators<string | number | boolean> & {
 export type Direction = 'asc' | 'desc'
 
 /**
- * `{ price: 'desc', name: 'asc' }`, or a list of such objects. To order by a field of the row that a relation refers
+ * `{ price: 'desc', name: 'asc' }`, a text such as `'-price'`, or a list of these. To order by a field of the row that a relation refers
  * to, write `{ org: { name: 'asc' } }`. Nulls and missing rows come last unless `{ nulls: 'first' }`. Equal rows are
  * ordered by the key.
  */
-export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
+export type OrderBy<T> = OrderTerms<T> | OrderText<T> | readonly (OrderTerms<T> | OrderText<T>)[]
+
+/** A field in ascending order, or with `-` in descending order. */
+type OrderText<T> = ColumnName<T> | `-${ColumnName<T>}`
 
 export type OrderTerms<T> = { [K in keyof T]?: OrderOf<Unmarked<NonNullable<T[K]>>> }
 

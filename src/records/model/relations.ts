@@ -8,7 +8,7 @@ import { writeFieldMetadata } from '../../fields/field.js'
 import type { ClassReference, Class } from '../../metadata/class.js'
 import { createMemberMetadata } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import type { Generated } from './generated.js'
+import type { HasDefault, IsRelated } from './generated.js'
 
 /**
  * The relations with a foreign key, which decide about the effects of a deletion.
@@ -24,10 +24,11 @@ export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[
 }
 
 /**
- * The type of a related record. A new row does not need the property. Equal to `T`, but for `Rel<Category>` the
- * compiler emits no reference to a class that may not be defined yet.
+ * The type of a relation in its class: the related row, a list of them, or `undefined` if no call has loaded it. Rows
+ * have the relations that `with` names (`Loaded`). A new row does not need the property. For `Rel<Category>` the compiler
+ * emits no reference to a class that may not be defined yet.
  */
-export type Rel<T> = Generated<T>
+export type Rel<T> = (T extends null | undefined ? T : T & HasDefault & IsRelated) | undefined
 
 const belongsToOptions = declareOptions({
   /** The field that holds the other record's key. Default: the property's name with `Id`. */

@@ -15,6 +15,7 @@ import type { Class } from '../../metadata/class.js'
 import type { Database } from '../database.js'
 import type { Database as PublicDatabase } from '../public-database.js'
 import type { FindOneOptions, FindOptions, Id, ListOptions } from '../filters/list-options.js'
+import type { RowBy, RowOf } from '../model/loaded-rows.js'
 import type { SelectOptions } from '../model/record-types.js'
 import type { Table } from '../model/table.js'
 import { checkCost } from '../budget/check-cost.js'
@@ -34,7 +35,9 @@ import { ClientRecords } from '../clients/client-records.js'
 /** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
 type InputValues = Readonly<Record<string, unknown>>
 
-type CallerListOptions<T> = Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' | 'after'>
+type CallerFirstOptions<T> = Pick<ListOptions<T>, 'where' | 'orderBy' | 'with'>
+
+type CallerListOptions<T> = CallerFirstOptions<T> & Pick<ListOptions<T>, 'limit' | 'after'>
 
 /** The number of rows that `all` reads in one page. */
 const pageSize = 500
@@ -125,10 +128,10 @@ export class CallerRecords<T extends object = object> {
    * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} 401 or 403 for a record that the caller may not read
    */
-  find<const O extends FindOneOptions<T>>(
+  find<const O extends FindOneOptions<T> = object>(
     id: Id,
     options?: O & SelectOptions<O, FindOneOptions<T>, T>,
-  ): Promise<T | null>
+  ): Promise<RowBy<T, O, 'visible'> | null>
   async find(
     id: Id,
     { lock = false, with: paths = [] }: FindOneOptions<T> = {},
@@ -142,10 +145,30 @@ export class CallerRecords<T extends object = object> {
   /** @throws {HttpError} 401 or 403, also for fields that the caller may not read */
   list<const O extends CallerListOptions<T>>(
     options: O & SelectOptions<O, CallerListOptions<T>, T>,
-  ): Promise<T[]>
-  async list(options: CallerListOptions<T>): Promise<T[]> {
+  ): Promise<RowBy<T, O, 'visible'>[]>
+  async list({ with: paths = [], ...options }: CallerListOptions<T>): Promise<T[]> {
     await this.#checkRead()
-    return this.#records.list(options)
+    return this.#records.list(options, readRelationTree(this.#table, paths))
+  }
+
+  /**
+   * The first row that matches a filter, in order.
+   *
+   * @returns null if the caller can see no such row
+   * @throws {HttpError} 401 or 403, also for fields that the caller may not read
+   */
+  first<const O extends CallerFirstOptions<T> = object>(
+    options?: O & SelectOptions<O, CallerFirstOptions<T>, T>,
+  ): Promise<RowBy<T, O, 'visible'> | null>
+  async first({ where, orderBy, with: paths = [] }: CallerFirstOptions<T> = {}): Promise<T | null> {
+    await this.#checkRead()
+    const options = {
+      ...(where !== undefined && { where }),
+      ...(orderBy !== undefined && { orderBy }),
+      limit: 1,
+    }
+    const [row] = await this.#records.list(options, readRelationTree(this.#table, paths))
+    return row ?? null
   }
 
   /**
@@ -155,10 +178,10 @@ export class CallerRecords<T extends object = object> {
    * @param options `with` names relations
    * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403
    */
-  all<const O extends FindOptions<T>>(
+  all<const O extends FindOptions<T> = object>(
     query: TextValues,
     options?: O & SelectOptions<O, FindOptions<T>, T>,
-  ): AsyncGenerator<T[], void, undefined>
+  ): AsyncGenerator<RowBy<T, O, 'visible'>[], void, undefined>
   async *all(
     query: TextValues,
     { with: paths = [] }: FindOptions<T> = {},
@@ -199,7 +222,7 @@ export class CallerRecords<T extends object = object> {
    * @returns the new row; only its key if the caller may not read the record
    * @throws {HttpError} 400 as for a body, 401, 403, 409
    */
-  async create(values: InputValues): Promise<T> {
+  async create(values: InputValues): Promise<RowOf<T>> {
     await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     return ofCaller(() => this.#records.create({ ...checked }))
@@ -232,7 +255,7 @@ export class CallerRecords<T extends object = object> {
    * @returns the row as it would be stored, without the key that the database makes
    * @throws {HttpError} as `create`
    */
-  async checkCreate(values: InputValues, changedKeys?: ReadonlySet<string>): Promise<T> {
+  async checkCreate(values: InputValues, changedKeys?: ReadonlySet<string>): Promise<RowOf<T>> {
     await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
     const row = await ofCaller(() =>
@@ -252,7 +275,7 @@ export class CallerRecords<T extends object = object> {
     values: InputValues,
     expected?: readonly number[],
     changedKeys?: ReadonlySet<string>,
-  ): Promise<T | null> {
+  ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.check(id, { ...checked }, { expected, changedKeys }))
@@ -263,7 +286,11 @@ export class CallerRecords<T extends object = object> {
    * @returns null if no row has the key, or the caller cannot see it; otherwise as `create`
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
-  async update(id: Id, values: InputValues, expected?: readonly number[]): Promise<T | null> {
+  async update(
+    id: Id,
+    values: InputValues,
+    expected?: readonly number[],
+  ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.update(id, { ...checked }, expected))

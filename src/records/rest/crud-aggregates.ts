@@ -15,16 +15,10 @@ import {
 import { nameOf } from '../aggregates/measure.js'
 import { readZone } from '../aggregates/zone-offsets.js'
 import type { ClientRecords } from '../clients/client-records.js'
+import type { FieldOrder } from '../filters/order.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
-import {
-  type QueryOrder,
-  readCount,
-  readNames,
-  readOnce,
-  readOrderBy,
-  readWhere,
-} from './crud-query.js'
+import { readCount, readNames, readOnce, readOrderBy, readWhere } from './crud-query.js'
 import { findAggregateValues, readFlag, readOperandText } from './operand-values.js'
 import { isInput, largestLimit } from '../clients/operation-inputs.js'
 
@@ -34,7 +28,7 @@ interface AggregateQuery {
   readonly count: boolean | undefined
   readonly functions: Readonly<Record<string, readonly string[]>>
   readonly having: Record<string, unknown> | undefined
-  readonly orderBy: QueryOrder[]
+  readonly orderBy: FieldOrder[]
   readonly limit: number
 }
 

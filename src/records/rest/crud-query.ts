@@ -17,6 +17,8 @@ import { andParameters } from '../filters/filter.js'
 import { readCounts, type RelationCount } from '../filters/list-options.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
 import { ColumnValues, jsonValues, readOperandText, readSingle } from './operand-values.js'
+import { nest } from '../filters/nested-names.js'
+import { readOrderText, type FieldOrder } from '../filters/order.js'
 import { searchOf } from '../filters/search.js'
 import type { Column } from '../../engines/contract/table.js'
 import { defaultLimit, isInput, largestLimit } from '../clients/operation-inputs.js'
@@ -25,13 +27,10 @@ import type { HttpError } from '../../errors/http-error.js'
 import { readRelationTree, type RelationTree } from '../policy/client-view.js'
 import { isMap, parseJson, tryParseJson } from '../../core/json.js'
 
-/** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
-export type QueryOrder = Nested<'asc' | 'desc'>
-
 /** The options of the record's list that a query names, except `limit`. */
 export interface QueryOptions {
   readonly where: Record<string, unknown>
-  readonly orderBy: QueryOrder[]
+  readonly orderBy: FieldOrder[]
   readonly offset: number
   /** The list starts after the row of this cursor. */
   readonly after: string | undefined
@@ -111,11 +110,9 @@ export function readCount(
 }
 
 /** `-price,name,org.name` */
-export function readOrderBy(text: string | string[] | undefined): QueryOrder[] {
+export function readOrderBy(text: string | string[] | undefined): FieldOrder[] {
   const terms = readNames('orderBy', text) ?? []
-  return terms.map((term) =>
-    term.startsWith('-') ? nest(term.slice(1).split('.'), 'desc') : nest(term.split('.'), 'asc'),
-  )
+  return terms.map(readOrderText)
 }
 
 function readCondition(
@@ -163,18 +160,6 @@ function readTest(
 /** The items of a list in a query: `1,5`, or the parameter given several times. */
 export function itemsOf(text: string | string[]): readonly string[] {
   return Array.isArray(text) ? text : text.split(',')
-}
-
-/** `['category', 'name']` and a test → `{ category: { name: test } }` */
-function nest<V>(names: readonly string[], value: V): Nested<V> {
-  const [first = '', ...rest] = names
-  // Names are looked up in the record, so none of them can reach a prototype.
-  const inner = rest.length === 0 ? value : nest(rest, value)
-  return Object.defineProperty({}, first, { value: inner, enumerable: true })
-}
-
-interface Nested<V> {
-  readonly [name: string]: V | Nested<V>
 }
 
 /**

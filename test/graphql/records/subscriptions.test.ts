@@ -14,6 +14,7 @@ import {
   type Rel,
   Secured,
   Database,
+  type Row,
 } from 'filigree'
 import type { Statement } from '../../../src/engines/contract/engine.js'
 import { makePair } from '../../auth/key-pair.js'
@@ -177,7 +178,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     )
     const folder = await database.records(Folder).create({ name: 'F' })
     const notes = database.records(Note)
-    const create = (text: string, owner: string, values: Partial<Note> = {}): Promise<Note> =>
+    const create = (text: string, owner: string, values: Partial<Note> = {}): Promise<Row<Note>> =>
       notes.create({ text, owner, folderId: folder.id, ...values })
     const a = await create('a', 'ann')
     const b = await create('b', 'bob')

@@ -35,7 +35,7 @@ export const english = {
   // Numbers of rows, and sizes.
   rows: '{count} {name|lower}',
   about: 'about {count}',
-  aboutRows: 'About {rows}',
+  moreThanRows: 'More than {rows}',
   bytes: '{count} bytes',
   kilobytes: '{count} KB',
 

@@ -28,7 +28,7 @@ export const german: AdminTexts = {
 
   rows: '{count} {name}',
   about: 'etwa {count}',
-  aboutRows: 'Etwa {rows}',
+  moreThanRows: 'Mehr als {rows}',
   bytes: { one: '{count} Byte', other: '{count} Byte' },
   kilobytes: '{count} kB',
 
