@@ -92,7 +92,7 @@ function writeBound(
 }
 
 /** Converts a rule's value to the form in which it is compared. */
-function toComparable(value: unknown, entry: Kind): unknown {
+export function toComparable(value: unknown, entry: Kind): unknown {
   const property = toProperty(value, entry)
   return entry.comparable === undefined ? property : entry.comparable(property)
 }

@@ -51,6 +51,8 @@ export interface DeclaredOperator {
   readonly description: string
   /** `value` has the schema of the filter, `list` is several of them, `text` is any text, `flag` is true or false. */
   readonly operand: 'value' | 'list' | 'text' | 'flag'
+  /** Whether the operand is a value that the field can have. */
+  readonly isEquality?: boolean | undefined
 }
 
 /** A field or an aggregate that is compared: `price` and its operators. */
@@ -60,6 +62,8 @@ export interface DeclaredFilter {
   readonly description?: string | undefined
   /** The schema of a value. */
   readonly schema: JsonSchema
+  /** The schema of a value that the field can have. Default: `schema`. */
+  readonly choiceSchema?: JsonSchema | undefined
   readonly operators: readonly DeclaredOperator[]
 }
 
@@ -117,7 +121,8 @@ export function declaredParameter({
 
 /** The parameters of a filter in the exact document: `price`, `price.gte` … */
 export function exactFilter(filter: DeclaredFilter): ParameterObject[] {
-  const { name, description, schema, operators } = filter
+  const { name, description, operators } = filter
+  const schema = filter.choiceSchema ?? filter.schema
   const comparisons = operators.map((operator) => declaredParameter(comparison(filter, operator)))
   if (description === undefined) return comparisons
   return [declaredParameter({ name, description, schema }), ...comparisons]
@@ -139,15 +144,15 @@ export function compactFilter(filter: DeclaredFilter): ParameterObject[] {
 }
 
 function comparison(
-  { name, schema }: DeclaredFilter,
+  { name, schema, choiceSchema = schema }: DeclaredFilter,
   operator: DeclaredOperator,
 ): DeclaredParameter {
-  const { description, operand } = operator
+  const { description, operand, isEquality } = operator
   const isList = operand === 'list'
   return {
     name: `${name}.${operator.name}`,
     description,
-    schema: operandSchemas[operand] ?? schema,
+    schema: operandSchemas[operand] ?? (isEquality === true ? choiceSchema : schema),
     ...(isList && { isList }),
   }
 }

@@ -31,6 +31,8 @@ export interface OperatorEntry {
   /** The columns that the operator applies to. */
   readonly fits: Comparisons
   readonly operand: OperandKind
+  /** Whether the operand must be one of the values that the field can have (`oneOf`). */
+  readonly isEquality?: true
   /** For `value`: null is allowed. */
   readonly takesNull?: true
   /** For the documentation. */
@@ -81,6 +83,7 @@ function textTest(operator: 'contains' | 'endsWith', parts: ComparisonParts): Sq
 export const operators = {
   /** Equal; null equals null. */
   eq: {
+    isEquality: true,
     fits: comparable,
     operand: 'value',
     takesNull: true,
@@ -92,6 +95,7 @@ export const operators = {
   },
   /** Not equal; null differs from every value. */
   ne: {
+    isEquality: true,
     fits: comparable,
     operand: 'value',
     takesNull: true,
@@ -148,6 +152,7 @@ export const operators = {
   },
   /** One of these. An empty list matches no row. */
   in: {
+    isEquality: true,
     fits: comparable,
     operand: 'list',
     meaning: 'One of these; an empty list matches no row.',
@@ -198,6 +203,7 @@ export const operators = {
     sql: (parts) => textTest('contains', parts),
   },
   has: {
+    isEquality: true,
     fits: ['list'],
     operand: 'item',
     meaning: 'The list contains this value.',

@@ -3,6 +3,7 @@ import { clip, normalizeText } from '../../core/text.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { isOfKind } from '../../fields/kinds/table.js'
+import { toComparable } from '../../fields/rule-code.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import type { JsonPath, JsonType } from '../../sql/condition.js'
 import { operatorOf, type Operator } from '../../sql/operators.js'
@@ -91,11 +92,14 @@ export class ColumnOperand extends FilterOperand {
 
   encode(value: unknown, path: string, operator: Operator): unknown {
     const { codec } = this
-    const { entry } = codec.column.field
-    const isItem = operatorOf(operator).operand === 'item'
+    const { field } = codec.column
+    const { entry } = field
+    const { operand, isEquality } = operatorOf(operator)
+    const isItem = operand === 'item'
     if (value === null || !(isItem ? isOfKind(value, entry) : codec.accepts(value)))
       throw invalid(path, 'type', `must be ${entry.label}`)
     const stored = toStoredForm(codec, value)
+    if (isEquality === true) checkChoice(field, stored, path)
     return isItem ? JSON.stringify(toJson(stored, entry)) : codec.encode(stored)
   }
 
@@ -258,6 +262,15 @@ function checkVisiblePath(column: ShapeField, names: readonly string[], path: st
     field = found
     isItem = false
   }
+}
+
+/** @throws {HttpError} 400 for a value that the field cannot have, as for a misspelt name */
+function checkChoice({ declared, entry }: ShapeField, value: unknown, path: string): void {
+  const choices = declared?.oneOf
+  if (choices === undefined) return
+  const compared = toComparable(value, entry)
+  if (choices.some((choice) => toComparable(choice, entry) === compared)) return
+  throw invalid(path, 'oneOf', `must be one of ${choices.join(', ')}`)
 }
 
 /** @returns `undefined` for lists, objects and null */

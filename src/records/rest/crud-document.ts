@@ -260,9 +260,9 @@ function fieldFilter(column: Column): DeclaredFilter {
     const description = 'JSON such as {"path":["a","b"],"eq":1}.'
     return { name, description, schema: text, operators: [jsonPath, ...documented] }
   }
-  const { schema } = new ColumnValues(column)
+  const { schema, choiceSchema } = new ColumnValues(column)
   const description = operators.includes('eq') ? operatorOf('eq').meaning : undefined
-  return { name, description, schema, operators: documented }
+  return { name, description, schema, choiceSchema, operators: documented }
 }
 
 const jsonPath = {

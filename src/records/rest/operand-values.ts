@@ -78,8 +78,8 @@ export function readFlag(name: string, text: string | string[]): boolean {
 
 /** Documents an operator of a field or of an aggregate. */
 export function documentOperator(name: Operator): DeclaredOperator {
-  const { operand, meaning } = operatorOf(name)
-  return { name, description: meaning, operand: documentedOperands[operand] }
+  const { operand, meaning, isEquality } = operatorOf(name)
+  return { name, description: meaning, operand: documentedOperands[operand], isEquality }
 }
 
 const documentedOperands = {
@@ -104,6 +104,13 @@ export class ColumnValues implements OperandValues {
     const { isBoolean, field } = this.#column
     if (isBoolean) return { anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }] }
     return field.entry.schema
+  }
+
+  /** The schema of a value that the field can have; undefined if it can have every value of its kind. */
+  get choiceSchema(): ParameterSchema | undefined {
+    const { isBoolean, field } = this.#column
+    const choices = field.declared?.oneOf
+    return choices === undefined || isBoolean ? undefined : { ...this.schema, enum: choices }
   }
 
   get hasCommas(): boolean {
