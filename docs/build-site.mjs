@@ -2,8 +2,8 @@
  * Builds the documentation site into dist/site, without network: the pages of this folder, the API reference made of the
  * docstrings, each page as Markdown, and llms.txt and llms-full.txt for programs that read.
  */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { Application } from 'typedoc'
 import { build } from 'vitepress'
 import site, { entries, navigation, repository } from './.vitepress/config.mjs'
@@ -19,8 +19,10 @@ cpSync(docs, source, {
 })
 await writeReference()
 await build(docs)
-for (const { path } of navigation.flatMap(({ pages }) => pages))
-  cpSync(join(docs, path), join(target, 'pages', path))
+for (const { path } of navigation.flatMap(({ pages }) => pages)) {
+  mkdirSync(dirname(join(target, 'pages', path)), { recursive: true })
+  writeFileSync(join(target, 'pages', path), readText(path))
+}
 writeTexts()
 
 /** Writes a page for each symbol that the package exports. */
@@ -57,6 +59,11 @@ async function writeReference() {
   await application.generateOutputs(project)
 }
 
+/** @returns a page without the words for the search at its beginning */
+function readText(path) {
+  return readFileSync(join(docs, path), 'utf8').replace(/^---\n[^]*?\n---\n+/, '')
+}
+
 function writeTexts() {
   const lists = navigation.map(
     ({ text, pages }) =>
@@ -69,6 +76,6 @@ function writeTexts() {
   const texts = navigation
     .flatMap(({ pages }) => pages)
     .filter(({ path }) => !path.startsWith('maintainers'))
-    .map(({ path }) => `<!-- ${path} -->\n\n${readFileSync(join(docs, path), 'utf8')}`)
+    .map(({ path }) => `<!-- ${path} -->\n\n${readText(path)}`)
   writeFileSync(join(target, 'llms-full.txt'), texts.join('\n\n'))
 }

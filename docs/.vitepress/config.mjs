@@ -2,7 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, resolve } from 'node:path'
 import { accessibleTheme } from './accessible-theme.mjs'
-import { databaseTabs, emptyHeadings, repositoryLinks } from './markdown.mjs'
+import {
+  databaseTabs,
+  emptyHeadings,
+  pictures,
+  renderForSearch,
+  repositoryLinks,
+} from './markdown.mjs'
 
 /**
  * Every page of `docs` is in one group, in the order of the sidebar, of "previous" and of "next". `folder/*` stands for the pages
@@ -109,6 +115,7 @@ export default {
     anchor: { slugify },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(markdown) {
+      markdown.use(pictures)
       markdown.use(databaseTabs)
       markdown.use(emptyHeadings)
       markdown.use(repositoryLinks, `${repository}/blob/main`)
@@ -141,7 +148,10 @@ export default {
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
     search: {
       provider: 'local',
-      options: { miniSearch: { searchOptions: { combineWith: 'AND', boostDocument } } },
+      options: {
+        _render: renderForSearch,
+        miniSearch: { searchOptions: { combineWith: 'AND', boostDocument } },
+      },
     },
   },
 }

@@ -54,3 +54,26 @@ export function repositoryLinks(markdown, repository) {
     }
   })
 }
+
+const picture = /<!-- picture: (\S+)(?: (\S+))? "([^"]*)" -->/g
+
+/**
+ * `<!-- picture: list.png "Words" -->` becomes a picture, with a second name in light and in dark. The pages of the package have no
+ * pictures, and no links to them.
+ */
+export function pictures(markdown) {
+  markdown.core.ruler.before('normalize', 'pictures', (state) => {
+    state.src = state.src.replace(picture, (_, light, dark, alt) =>
+      dark === undefined
+        ? `![${alt}](${light})`
+        : `<picture><source media="(prefers-color-scheme: dark)" srcset="${dark}" /><img src="${light}" alt="${alt}" /></picture>`,
+    )
+  })
+}
+
+/** `synonyms: [csrf, login]` at the beginning of a page are words for the search, which the page does not show. */
+export function renderForSearch(source, env, markdown) {
+  const html = markdown.render(source, env)
+  const { synonyms = [] } = env.frontmatter ?? {}
+  return html.replace('</h1>', () => `</h1>\n<p>${synonyms.join(', ')}</p>`)
+}

@@ -22,16 +22,37 @@ beforeAll(() => {
   paths = packed.files.map(({ path }) => path)
 })
 
-/** Pictures and the maintainer pages are only in the repository and on the site. */
-const outside = /\.(?:png|svg)$|^CONTRIBUTING\.md$|^docs\/maintainers\//
+/** A page without code blocks, whose brackets are not links. */
+function readProse(page: string): string {
+  return readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
+}
+
+/** The anchors that GitHub makes of headings. */
+function anchorsOf(page: string): string[] {
+  return [...readProse(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** @returns the file of the package that a link leads to, and the heading */
+function resolveLink(page: string, to: string): { path: string; anchor: string } {
+  const [file = '', anchor = ''] = to.split('#')
+  // The pages of new projects lead to the installed package.
+  if (file.startsWith('node_modules/filigree/'))
+    return { path: file.slice('node_modules/filigree/'.length), anchor }
+  return { path: file === '' ? page : relative(root, resolve(root, dirname(page), file)), anchor }
+}
 
 describe('the package', () => {
-  it('is at most 3.3 MB', () => {
-    expect(size).toBeLessThanOrEqual(3_300_000)
+  it('is at most 3.4 MB', () => {
+    expect(size).toBeLessThanOrEqual(3_400_000)
   })
 
-  it('has no pictures of pages, and source maps only of the browser client', () => {
-    expect(paths.filter((path) => /^docs\/.*\.png$/.test(path))).toEqual([])
+  it('has no pictures of pages except the one of the README, and source maps only of the browser client', () => {
+    expect(paths.filter((path) => /^docs\/.*\.png$/.test(path))).toEqual(['docs/development.png'])
     const maps = paths.filter((path) => path.endsWith('.map'))
     expect(maps.filter((path) => !path.startsWith('dist/client/'))).toEqual([])
   })
@@ -49,19 +70,20 @@ describe('the package', () => {
     expect(missing).toEqual([])
   })
 
-  it('has no page with a link to a missing file', () => {
-    const pages = paths.filter((path) => path.endsWith('.md') && !path.startsWith('templates/'))
+  it('has no page with a link to a missing file or heading', () => {
+    const pages = paths.filter((path) => path.endsWith('.md'))
     expect(pages).toContain('README.md')
-    const dead = pages.flatMap((page) => {
-      const prose = readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
-      return [...prose.matchAll(/\]\(([^)\s#]+)[^)\s]*\)|\bsrc(?:set)?="([^"#]+)"/g)]
+    const dead = pages.flatMap((page) =>
+      [...readProse(page).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)]
         .map(([, link, image]) => link ?? image ?? '')
         .filter((to) => !/^\w+:|^\//.test(to))
-        .map((to) => relative(root, resolve(root, dirname(page), to)))
-        .filter((path) => !outside.test(path))
-        .filter((path) => !paths.some((packed) => packed === path || packed.startsWith(`${path}/`)))
-        .map((path) => `${page}: ${path}`)
-    })
+        .filter((to) => {
+          const { path, anchor } = resolveLink(page, to)
+          if (!paths.some((packed) => packed === path || packed.startsWith(`${path}/`))) return true
+          return anchor !== '' && !anchorsOf(path).includes(anchor)
+        })
+        .map((to) => `${page}: ${to}`),
+    )
     expect(dead).toEqual([])
   })
 })

@@ -1,65 +1,72 @@
-/** `filigree docs`: prints pages of the documentation, which is part of the package. */
-
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { packageFolder, toPosix } from '../project-files.js'
+/** `filigree docs`: prints pages of the documentation, and searches it. */
+import { findPages, pageNameOf, readPage, titleOf } from '../documentation-pages.js'
+import { loadPages } from '../search-documentation.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { defineCommand, flag, UsageError } from '../command.js'
+import { defineCommand, flag, type Terminal, UsageError } from '../command.js'
 import { toJson, toTable } from '../output.js'
-
-/** @returns the names of all pages for users. A `README.md` has the name of its folder */
-export async function findPages(): Promise<string[]> {
-  const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
-  return names
-    .map(toPosix)
-    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy|node_modules)\//.test(name))
-    .map(pageNameOf)
-    .sort()
-}
-
-/** @param page a name that `findPages` returns */
-export function readPage(page: string): Promise<string> {
-  const path = join(packageFolder, 'docs', page)
-  return readFile(`${path}.md`, 'utf8').catch(() => readFile(join(path, 'README.md'), 'utf8'))
-}
-
-/** @returns the page's name: `docs/jobs.md` is `jobs`, and `docs/records/README.md` is `records` */
-export function pageNameOf(name: string): string {
-  return name.replace(/^docs\//, '').replace(/(?:\/README)?(?:\.md)?$/, '')
-}
-
-function titleOf(text: string): string {
-  return /^# (.+)$/m.exec(text)?.[1] ?? ''
-}
 
 export const docsCommand = defineCommand({
   group: 'Develop',
-  usage: 'filigree docs [page]',
-  summary: 'prints a page of the documentation',
-  description:
-    'Prints a page of the documentation of the installed version. Without a page it lists all pages.',
+  usage: 'filigree docs [page or words]',
+  summary: 'prints a page of the documentation, or searches it',
+  description: `Prints a page of the documentation of the installed version. Other words are searched in titles, headings, synonyms and text.
+Without arguments it lists all pages.`,
   options: {
-    json: flag('prints the list as [{ page, title }], a page as { page, title, text }'),
+    json: flag(
+      'prints the list as [{ page, title }], a page as { page, title, text }, results as [{ page, heading, excerpt }]',
+    ),
   },
-  examples: ['filigree docs', 'filigree docs records/queries'],
-  run: async ({ values, positionals: [name] }, terminal) => {
+  examples: ['filigree docs', 'filigree docs records/queries', 'filigree docs multi tenant'],
+  maxPositionals: Infinity,
+  run: async ({ values: { json }, positionals }, terminal) => {
     const pages = await findPages()
-    if (name === undefined) {
-      const list = await Promise.all(
-        pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
-      )
-      const rows = list.map(({ page, title }) => [page, title])
-      await terminal.out(values.json ? toJson(list) : toTable(rows))
-      return true
-    }
-    const page = pageNameOf(name)
-    if (!pages.includes(page)) {
-      const hint = didYouMean(page, pages) || 'filigree docs lists all pages.'
-      throw new UsageError(`there is no page "${name}". ${hint}`)
-    }
+    if (positionals.length === 0) return list(pages, json, terminal)
+    const query = positionals.join(' ')
+    const page = findPage(query, pages)
+    if (page === undefined) return search(query, pages, json, terminal)
     const text = await readPage(page)
-    const value = { page, title: titleOf(text), text }
-    await terminal.out(values.json ? toJson(value) : text)
+    await terminal.out(json ? toJson({ page, title: titleOf(text), text }) : text)
     return true
   },
 })
+
+async function list(pages: readonly string[], json: boolean, { out }: Terminal): Promise<boolean> {
+  const all = await Promise.all(
+    pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
+  )
+  await out(json ? toJson(all) : toTable(all.map(({ page, title }) => [page, title])))
+  return true
+}
+
+/** @returns the page of this name, also without its folder if no other page has the name */
+function findPage(name: string, pages: readonly string[]): string | undefined {
+  const page = pageNameOf(name)
+  if (pages.includes(page)) return page
+  const inFolders = pages.filter((one) => one.endsWith(`/${page}`))
+  return inFolders.length === 1 ? inFolders[0] : undefined
+}
+
+/** The maximum number of sections. */
+const maxResults = 10
+
+/** @throws {UsageError} nothing is found */
+async function search(
+  query: string,
+  pages: readonly string[],
+  json: boolean,
+  { out }: Terminal,
+): Promise<boolean> {
+  const results = /[./]/.test(query) ? [] : (await loadPages()).search.find(query, maxResults)
+  if (results.length === 0) {
+    const hint = didYouMean(pageNameOf(query), pages) || 'filigree docs lists all pages.'
+    throw new UsageError(`there is no page "${query}", and no page has these words. ${hint}`)
+  }
+  const rows = results.map(({ page, heading }) => [page, heading])
+  const [first] = results
+  await out(
+    json
+      ? toJson(results)
+      : `${toTable(rows)}\nTo read a page: filigree docs ${first?.page ?? ''}\n`,
+  )
+  return true
+}

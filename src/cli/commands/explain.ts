@@ -13,7 +13,7 @@ import {
   readJsonObject,
 } from '../command.js'
 import { toJson, toTable } from '../output.js'
-import { readPage } from './docs.js'
+import { readPage } from '../documentation-pages.js'
 import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
 import { explainRoute, readRequest, type ExplainedRoute } from './explain-route.js'
 import { loadPlan, openForReading, type ReadDatabase } from '../load-application.js'
