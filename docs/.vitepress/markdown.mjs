@@ -66,7 +66,7 @@ export function pictures(markdown) {
     state.src = state.src.replace(picture, (_, light, dark, alt) =>
       dark === undefined
         ? `![${alt}](${light})`
-        : `<picture><source media="(prefers-color-scheme: dark)" srcset="${dark}" /><img src="${light}" alt="${alt}" /></picture>`,
+        : `<picture><source media="(prefers-color-scheme: dark)" srcset="./${dark}" /><img src="./${light}" alt="${alt}" /></picture>`,
     )
   })
 }
