@@ -33,7 +33,7 @@ import type { EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
-import { graphqlLimits, type GraphqlLimits } from './limits.js'
+import { limitOptions, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, RefusedDocument } from './operations.js'
 import type { PlanningFailure } from './planner-contract.js'
@@ -45,7 +45,7 @@ import { Schema, type BuildSchema } from './schema.js'
 /** The options of an instance, and of `bootstrap`. */
 export const commonGraphqlOptions = declareOptions({
   /** Limits of an operation's size and cost. Defaults: see `GraphqlLimits`. */
-  limits: option.object(graphqlLimits, 'Write limits: { depth: 12 }.'),
+  limits: option.object(limitOptions, 'Write limits: { depth: 12 }.'),
   /** Serve the IDE for GET requests of browsers. Default true. */
   ide: option.flag(),
   /** Persisted documents: `'./persisted.json'`, an object by id, or `{ from, only: true }` to reject all others. */
@@ -139,7 +139,7 @@ export class GraphQL {
   constructor(options: GraphQLOptions = {}) {
     this.#problems.addAll(graphqlOptions.findProblems(options, 'GraphQL'))
     this.#options = { ...options }
-    this.limits = graphqlLimits.read(options.limits)
+    this.limits = limitOptions.read(options.limits)
     this.maxAge = options.maxAge ?? 0
     this.sockets = options.sockets
     const build: BuildSchema = (declarations, problems) => {

@@ -13,7 +13,7 @@ const limit = (defaultValue: number): Option<number, number> =>
     .default(defaultValue)
 
 /** `Infinity` turns a limit off. */
-export const graphqlLimits = declareOptions({
+export const limitOptions = declareOptions({
   /** Bytes of the document, and of the request body. Default 1,048,576. Code `DOCUMENT_TOO_LARGE`. */
   bytes: limit(1_048_576),
   /** Names, numbers, strings and punctuation of the document. Default 2,000. Code `TOO_MANY_TOKENS`. */
@@ -38,7 +38,7 @@ export const graphqlLimits = declareOptions({
 /**
  * The limits of an operation. An operation over a limit is rejected like an invalid document, with the limit's code.
  */
-export interface GraphqlLimits extends ValuesOf<typeof graphqlLimits> {}
+export interface GraphqlLimits extends ValuesOf<typeof limitOptions> {}
 
 /** Levels of nested brackets that the parser and the validator can process without exhausting the stack. */
 const deepestBrackets = 200

@@ -4,7 +4,7 @@ import { GraphQL, HttpError } from 'filigree'
 import type { BuiltSchema } from '../../src/graphql/build-schema.js'
 import { defaultAccess, Executor } from '../../src/graphql/executor.js'
 import type { Outcome } from '../../src/graphql/outcome.js'
-import { graphqlLimits } from '../../src/graphql/limits.js'
+import { limitOptions } from '../../src/graphql/limits.js'
 import { RefusedDocument } from '../../src/graphql/operations.js'
 import {
   PlanningFailure,
@@ -60,7 +60,7 @@ function plannedBy(
       },
     },
   }
-  const executor = new Executor({ built, limits: graphqlLimits.read({}), cacheBytes: 1_000_000 })
+  const executor = new Executor({ built, limits: limitOptions.read({}), cacheBytes: 1_000_000 })
   return {
     requests,
     outcome: async (query, variables = {}) => {
