@@ -1,6 +1,7 @@
 /** Aggregate queries: groups of rows and values of each group. */
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
+import { isDerived } from './derived.js'
 import { operatorOf } from './operators.js'
 import { writeDirection } from './order.js'
 import type { RowWriter } from './row-writer.js'
@@ -14,15 +15,17 @@ export function writeAggregates(
 ): Sql {
   const { context } = writer
   const alias = context.alias()
-  const write = (value: AggregateValue): Sql => writeValue(value, alias, context)
-  const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, context))
+  const write = (value: AggregateValue): Sql => writeValue(value, alias, writer)
+  const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, writer))
   const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`
   // A computed group is written as its position in the result, so that the expression is computed once.
   const writeGroup = (value: AggregateValue, index: number): Sql =>
-    value.template === undefined ? write(value) : raw(String(index + 1))
+    isComputed(value) ? raw(String(index + 1)) : write(value)
   const writeOrder = (value: AggregateValue): Sql => {
     const { column, order: template } = value
     if (template !== undefined) return write({ column, template })
+    // The result has the value as text, which has another order.
+    if (isReturnedAsText(value, context) && isRelated(value)) return write(value)
     const slotIndex = groups.indexOf(value)
     return slotIndex === -1 ? write(value) : writeGroup(value, slotIndex)
   }
@@ -35,6 +38,24 @@ export function writeAggregates(
   const orderBy = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
   const limit = typeof rows.limit === 'number' ? context.limit(rows.limit) : undefined
   return sql`${from}${groupBy}${havingSql}${orderBy}${limit}`
+}
+
+/** Whether a value is more than a column of the rows. */
+function isComputed(value: AggregateValue): boolean {
+  return value.template !== undefined || isRelated(value)
+}
+
+function isRelated({ column }: AggregateValue): boolean {
+  return column !== undefined && isDerived(column)
+}
+
+function isReturnedAsText(
+  { column, template }: AggregateValue,
+  { dialect }: WriteContext,
+): boolean {
+  return (
+    template === undefined && column !== undefined && dialect.values.returned(column) !== undefined
+  )
 }
 
 function writeTest(
@@ -56,16 +77,16 @@ function writeTest(
 function writeValue(
   { column, template = '{c}' }: AggregateValue,
   alias: string,
-  context: WriteContext,
+  { conditions }: RowWriter,
 ): Sql {
   return column === undefined
     ? sql`count(*)`
-    : filled(template, { c: context.comparable(alias, column) })
+    : filled(template, { c: conditions.value(alias, column) })
 }
 
-function writeReturnedValue(value: AggregateValue, alias: string, context: WriteContext): Sql {
-  const { dialect } = context
-  const written = writeValue(value, alias, context)
+function writeReturnedValue(value: AggregateValue, alias: string, writer: RowWriter): Sql {
+  const { dialect } = writer.context
+  const written = writeValue(value, alias, writer)
   const { column, isText } = value
   if (column === undefined || isText === false) return written
   return isText === true

@@ -31,7 +31,7 @@ import {
 import { splitAtNulls } from './order.js'
 import { searchesText } from './operators.js'
 import { relatedFormOf } from './condition-writer.js'
-import type { PageEntry, Query, Selection } from './tree.js'
+import type { AggregateSelection, PageEntry, Query, Rows, Selection } from './tree.js'
 
 /** @param positionOf the position of a slot's value among the values of the statement */
 export function rowBoundOf(query: Query, dialect: Dialect, positionOf: PositionOf): RowBound {
@@ -98,7 +98,7 @@ class BoundProver {
         return sum(page, this.#rows({ table: rows.table, where: filter }))
       }
       case 'aggregate':
-        return this.#rows({ ...query.rows, limit: undefined })
+        return this.#aggregate(query.rows, query.aggregates)
       case 'match':
         return this.#each([query.where]) ?? unbounded
     }
@@ -125,6 +125,14 @@ class BoundProver {
           : []
       }),
     )
+  }
+
+  #aggregate(rows: Rows, { groups }: AggregateSelection): RowBound {
+    const found = this.#rows({ ...rows, limit: undefined })
+    const related = groups.flatMap(({ column }) =>
+      column !== undefined && isDerived(column) ? [this.#derived(column.derived)] : [],
+    )
+    return related.length === 0 ? found : product(found, sum(oneRow, ...related))
   }
 
   /** The rows of one table, with the rows that their conditions and order examine in other tables. */

@@ -7,7 +7,9 @@ import {
   type CostBasis,
   type RecordNames,
   type QueryCost,
+  unknownValue,
 } from '../../records/budget/query-cost.js'
+import { countGroupRelations } from '../../records/aggregates/group-path.js'
 import { defaultSearchLimit } from '../../records/filters/search.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../../records/model/table.js'
@@ -16,6 +18,7 @@ import type { FieldArguments } from '../declarations.js'
 import type { FieldCosts } from '../measure.js'
 import { hasUnplannedInput } from './declare-arguments.js'
 import { generatedOf, type RecordModel } from './model.js'
+import { findGroup } from './names.js'
 import type { RecordServices } from './resolve-records.js'
 
 export function createFieldCosts(services: RecordServices): FieldCosts {
@@ -70,6 +73,17 @@ interface CostContext {
   readonly basis: CostBasis
 }
 
+/** The number of relations that lead to the fields of groups; one for groups that are not known yet. */
+function groupRelationsOf(model: RecordModel, { groupBy, groupByTime }: FieldArguments): number {
+  const names = [groupBy, groupByTime].flatMap((list) => (Array.isArray(list) ? list : []))
+  const properties = (names as unknown[]).flatMap((one) => {
+    const name = typeof one === 'object' && one !== null && 'field' in one ? one.field : one
+    return (typeof name === 'string' && findGroup(model, name)?.property) || []
+  })
+  const isUnknown = groupBy === unknownValue || groupByTime === unknownValue
+  return countGroupRelations(properties) + (isUnknown ? 1 : 0)
+}
+
 function costOfField(
   field: GraphQLField<unknown, unknown>,
   args: FieldArguments,
@@ -92,7 +106,11 @@ function costOfField(
     case 'count':
       return costOf(namingOf(generated.model), { where: args.where, countsRows: true }, basis)
     case 'aggregate':
-      return costOf(namingOf(generated.model), { where, aggregates: true }, basis)
+      return costOf(
+        namingOf(generated.model),
+        { where, aggregates: true, groupRelations: groupRelationsOf(generated.model, args) },
+        basis,
+      )
     case 'part':
       // The cost of a page with a filter includes the rows that the filter reads.
       return generated.part === 'totalCount'

@@ -27,7 +27,9 @@ import {
 import { collectFields } from '../collect-fields.js'
 import {
   aggregateFieldsOf,
+  groupRelationsOf,
   groupsOf,
+  hasTimeGroups,
   readGroups,
   readTimeGroups,
   timeGroupsOf,
@@ -153,14 +155,29 @@ function readOrder(model: RecordModel, input: unknown): object[] {
     const [name] = names
     if (name === undefined || names.length > 1)
       throw invalid(`orderBy.${index}`, 'type', 'must name one aggregate or group')
-    return { [propertyOf(model, name)]: (term as Record<string, unknown>)[name] }
+    const direction = (term as Record<string, unknown>)[name]
+    return { [propertyOf(model, name)]: toOrder(model, name, direction) }
   })
+}
+
+/** Converts the names of an order by a related record to the names of its record. */
+function toOrder(model: RecordModel, name: string, direction: unknown): unknown {
+  const target = groupRelationsOf(model).find((one) => one.name === name)?.target
+  if (target === undefined || !isPlainObject(direction)) return direction
+  return Object.fromEntries(
+    Object.entries(direction).map(([inner, value]) => [
+      propertyOf(target, inner),
+      toOrder(target, inner, value),
+    ]),
+  )
 }
 
 /** The record's name of a group, or of an aggregate such as `sumPrice`. */
 function propertyOf(model: RecordModel, name: string): string {
   const group = groupsOf(model).find((one) => one.name === name)
   if (group !== undefined) return group.column.property
+  const relation = groupRelationsOf(model).find((one) => one.name === name)
+  if (relation !== undefined) return relation.relation.name
   const aggregateField = aggregateFieldsOf(model).find((one) => one.name === name)
   return aggregateField === undefined
     ? name
@@ -200,7 +217,8 @@ export function declareAggregateTypes(model: RecordModel): [string, TypeDeclarat
   const types: [string, TypeDeclaration][] = [
     [`${name}Aggregate`, declareRow(model, groups, aggregateFields)],
     [`${name}Having`, declareHaving(aggregateFields)],
-    [`${name}AggregateOrder`, declareOrder(groups, aggregateFields)],
+    [`${name}AggregateOrder`, declareOrder(model, groups, aggregateFields)],
+    [`${name}GroupKey`, declareKeys(model, groups)],
   ]
   for (const aggregate of aggregateFunctions) {
     const fieldsOfFunction = aggregateFields.filter((one) => one.aggregate === aggregate)
@@ -212,18 +230,22 @@ export function declareAggregateTypes(model: RecordModel): [string, TypeDeclarat
     types.push([`${name}${titled(aggregate)}`, { kind: 'object', fields, description }])
   }
   const names = groups.map((group) => group.name).join(', ')
-  if (groups.length > 0)
-    types.push([`${name}Group`, { kind: 'scalar', description: `The name of a field: ${names}.` }])
+  const [related] = groupRelationsOf(model)
+  const description = `The name of a field: ${names}.${related === undefined ? '' : ` A field of a record that it belongs to is written with its relation: ${related.name}_id.`}`
+  if (groups.length > 0) types.push([`${name}Group`, { kind: 'scalar', description }])
   const times = timeGroupsOf(model).map((group) => group.name)
-  if (times.length > 0) types.push([`${name}TimeGroup`, declareTimeGroup(name, times.join(', '))])
+  if (hasTimeGroups(model)) types.push([`${name}TimeGroup`, declareTimeGroup(name, times)])
   return types
 }
 
-function declareTimeGroup(name: string, fields: string): TypeDeclaration {
+function declareTimeGroup(name: string, times: readonly string[]): TypeDeclaration {
+  const ofRelated = 'A field of a record that it belongs to is written with its relation.'
+  const own = times.length === 0 ? '' : `One of ${times.join(', ')}. `
+
   return {
     kind: 'input',
     fields: {
-      field: { type: `${name}Group!`, description: `One of ${fields}.` },
+      field: { type: `${name}Group!`, description: `${own}${ofRelated}` },
       by: { type: 'TimeUnit!', description: 'The length of the groups.' },
       zone: { type: 'String', description: 'The time zone, `Europe/Berlin`. Default UTC.' },
     },
@@ -270,8 +292,46 @@ export function declareSharedAggregateTypes(): [string, TypeDeclaration][] {
   ]
 }
 
+/** A row's values of groups that are fields of a related record. */
+interface RelatedKeys {
+  readonly row: Readonly<Record<string, unknown>>
+  /** The dotted name of the relation that leads to the record: `sample.project`. */
+  readonly path: string
+}
+
+/** `SampleGroupKey`: the values of groups by fields of a record that the rows belong to. */
+function declareKeys(model: RecordModel, groups: readonly FieldModel[]): TypeDeclaration {
+  const fields: Record<string, GraphqlField> = {}
+  for (const group of groups) {
+    const { property } = group.column
+    const write = aggregatedOutput(group)
+    fields[group.name] = {
+      type: group.type,
+      description: 'The key of the group, if the field is in groupBy or groupByTime.',
+      resolve: (keys) => {
+        const { row, path } = keys as RelatedKeys
+        return write({ [property]: row[`${path}.${property}`] })
+      },
+    }
+  }
+  for (const { name, target, relation } of groupRelationsOf(model))
+    fields[name] = {
+      type: `${target.name}GroupKey`,
+      description: `The keys of groups by fields of its ${target.name}.`,
+      resolve: (keys) => {
+        const { row, path } = keys as RelatedKeys
+        return { row, path: `${path}.${relation.name}` }
+      },
+    }
+  return {
+    kind: 'object',
+    fields,
+    description: `The keys of groups by fields of a related ${model.name}.`,
+  }
+}
+
 function declareRow(
-  { name }: RecordModel,
+  model: RecordModel,
   groups: readonly FieldModel[],
   aggregateFields: readonly AggregateField[],
 ): TypeDeclaration {
@@ -283,6 +343,13 @@ function declareRow(
       resolve: aggregatedOutput(group),
     }
   }
+  const { name } = model
+  for (const { name: relationName, target, relation } of groupRelationsOf(model))
+    fields[relationName] = {
+      type: `${target.name}GroupKey`,
+      description: `The keys of groups by fields of its ${target.name}.`,
+      resolve: (row) => ({ row, path: relation.name }),
+    }
   fields.count = {
     type: 'Int',
     description: 'The number of rows.',
@@ -328,12 +395,18 @@ function declareHaving(aggregateFields: readonly AggregateField[]): TypeDeclarat
 }
 
 function declareOrder(
+  model: RecordModel,
   groups: readonly FieldModel[],
   aggregateFields: readonly AggregateField[],
 ): TypeDeclaration {
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const name of ['count', ...[...groups, ...aggregateFields].map((one) => one.name)])
     fields[name] = { type: 'SortDirection', description: `By ${name}.` }
+  for (const { name, target } of groupRelationsOf(model))
+    fields[name] = {
+      type: `${target.name}Order`,
+      description: `By a group that is a field of its ${target.name}.`,
+    }
   return {
     kind: 'input',
     fields,

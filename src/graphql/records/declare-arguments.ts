@@ -9,7 +9,7 @@ import {
 } from '../../records/clients/operation-inputs.js'
 import type { ArgumentDeclaration, FieldArguments } from '../declarations.js'
 import type { RecordModel } from './model.js'
-import { groupsOf, readGroups, timeGroupsOf } from './names.js'
+import { groupsOf, hasTimeGroups, readGroups } from './names.js'
 
 /** The types of arguments. Undefined if the record does not have the type. */
 const argumentTypes: Readonly<Record<ArgumentContent, (model: RecordModel) => string | undefined>> =
@@ -20,8 +20,7 @@ const argumentTypes: Readonly<Record<ArgumentContent, (model: RecordModel) => st
     conditions: ({ name }) => `${name}Where`,
     order: ({ name }) => `[${name}Order!]`,
     fields: (model) => (groupsOf(model).length > 0 ? `[${model.name}Group!]` : undefined),
-    timeGroups: (model) =>
-      timeGroupsOf(model).length > 0 ? `[${model.name}TimeGroup!]` : undefined,
+    timeGroups: (model) => (hasTimeGroups(model) ? `[${model.name}TimeGroup!]` : undefined),
     groupConditions: ({ name }) => `${name}Having`,
     groupOrder: ({ name }) => `[${name}AggregateOrder!]`,
   }
@@ -62,7 +61,7 @@ export function readUnplannedInputs(
   for (const { name, holds } of unplannedInputs) {
     const value = args[name] ?? undefined
     if (value === undefined) continue
-    options[name] = holds === 'fields' ? readGroups(model, value, name) : value
+    options[name] = holds === 'fields' ? readGroups(model, value, name, 0) : value
   }
   return options
 }

@@ -11,7 +11,10 @@ import { hasAggregate, hasTime } from '../../records/aggregates/read-aggregate.j
 import { maxNames } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/query-errors.js'
-import type { FieldModel, RecordModel } from './model.js'
+import type { FieldModel, RecordModel, RelationModel } from './model.js'
+
+/** The maximum number of relations that lead to the field of a group. */
+const maxRelations = 4
 
 /** The names of a record's queries. */
 export interface QueryNames {
@@ -92,22 +95,74 @@ export function groupsOf({ fields }: RecordModel): FieldModel[] {
  * Converts the names of groups to the properties of the record.
  *
  * @param argument the argument's name for errors
+ * @param depth the maximum number of relations that lead to a field
  * @throws {HttpError} 400 `VALIDATION`
  */
-export function readGroups(model: RecordModel, input: unknown, argument: string): string[] {
+export function readGroups(
+  model: RecordModel,
+  input: unknown,
+  argument: string,
+  depth = maxRelations,
+): string[] {
   if (input === undefined || input === null) return []
-  const groups = groupsOf(model)
   // A longer list is refused later, by its length.
   return (input as unknown[]).slice(0, maxNames + 1).map((name, index) => {
-    const field = groups.find((one) => one.name === name)
-    if (field !== undefined) return field.column.property
-    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${visibleNames(groups)}`)
+    const group = typeof name === 'string' ? findGroup(model, name, depth) : undefined
+    if (group !== undefined) return group.property
+    throw unknownGroup(model, groupsOf(model), `${argument}.${index}`)
   })
+}
+
+interface GroupName {
+  readonly field: FieldModel
+  /** The record's name: `status`, `sample.project.name`. */
+  readonly property: string
+}
+
+/** @param name of a field, or of a field of a record that the rows belong to: `sample_project_name` */
+export function findGroup(
+  model: RecordModel,
+  name: string,
+  depth = maxRelations,
+): GroupName | undefined {
+  const field = groupsOf(model).find((one) => one.name === name)
+  if (field !== undefined) return { field, property: field.column.property }
+  for (const one of depth === 0 ? [] : groupRelationsOf(model)) {
+    const { length } = one.name
+    const isRelated = name.startsWith(one.name) && (name[length] === '_' || name[length] === '.')
+    const group = isRelated ? findGroup(one.target, name.slice(length + 1), depth - 1) : undefined
+    if (group !== undefined) return { ...group, property: `${one.relation.name}.${group.property}` }
+  }
+  return undefined
+}
+
+/** The relations to records whose fields can be groups. */
+export function groupRelationsOf({ relations }: RecordModel): RelationModel[] {
+  return [...relations.values()].filter(({ name, isList, relation }) => {
+    return !isList && relation.kind === 'belongsTo' && !reservedNames.has(name)
+  })
+}
+
+function unknownGroup(model: RecordModel, groups: readonly FieldModel[], path: string): Error {
+  const [relation] = groupRelationsOf(model).filter(({ rules }) => rules.length === 0)
+  const [field] = relation === undefined ? [] : groupsOf(relation.target).slice(-1)
+  const example =
+    relation === undefined || field === undefined || field.access !== undefined
+      ? ''
+      : `, or a field of a related record such as ${relation.name}_${field.name}`
+  return invalid(path, 'unknown', `must be one of ${visibleNames(groups)}${example}`)
 }
 
 /** The fields that can be grouped by time. */
 export function timeGroupsOf(model: RecordModel): FieldModel[] {
   return groupsOf(model).filter(({ column }) => hasTime(column))
+}
+
+/** Whether rows can be grouped by a time of their own, or of a record that they belong to. */
+export function hasTimeGroups(model: RecordModel, depth = maxRelations): boolean {
+  if (timeGroupsOf(model).length > 0) return true
+  if (depth === 0) return false
+  return groupRelationsOf(model).some(({ target }) => hasTimeGroups(target, depth - 1))
 }
 
 /** Converts `groupByTime` to the groups of the record. @throws {HttpError} 400 `VALIDATION` */
@@ -119,12 +174,12 @@ export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping
   return list.slice(0, maxNames + 1).map((one, index) => {
     const path = `groupByTime.${index}`
     const zone = readZone(one.zone ?? 'UTC')
-    const field = groups.find(({ name }) => name === one.field)
-    if (field === undefined)
-      throw invalid(`${path}.field`, 'unknown', `must be one of ${visibleNames(groups)}`)
+    const group = findGroup(model, one.field)
+    if (group === undefined || !hasTime(group.field.column))
+      throw unknownGroup(model, groups, `${path}.field`)
     if (zone === undefined)
       throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
-    return { field: field.column.property as never, by: one.by, zone }
+    return { field: group.property as never, by: one.by, zone }
   })
 }
 

@@ -2,7 +2,14 @@
 import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
 import { option } from '../../options/option.js'
 import type { TimeUnit } from '../../engines/contract/dialect.js'
-import type { ColumnName, ExactNumber, NumberName, OrderedName } from '../model/query-names.js'
+import type {
+  ColumnName,
+  ExactNumber,
+  NumberName,
+  OrderedName,
+  RelatedColumnName,
+  RelatedColumnValue,
+} from '../model/query-names.js'
 import type { Unmarked } from '../model/generated.js'
 import type { Operators, OrderTerm, Where } from '../model/record-types.js'
 import type { Skip } from '../model/skip.js'
@@ -41,9 +48,10 @@ export interface AggregateOptions<T> extends OptionsOf<typeof aggregateOptions> 
   where?: Where<T>
   /**
    * One row for each combination of these fields' values; null counts as a value. Default: one row for all. Timestamps
-   * and dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
+   * and dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`. Fields of
+   * records that the rows belong to have dotted names: `sample.project.name`.
    */
-  groupBy?: readonly (ColumnName<T> | TimeGrouping<T>)[] | undefined
+  groupBy?: readonly (ColumnName<T> | RelatedColumnName<T> | TimeGrouping<T>)[] | undefined
   /** Numeric fields, returned as `sumPrice`, exact for integers and decimals. Null if there are no values. */
   sum?: readonly NumberName<T>[] | undefined
   /** Numeric fields, returned as `avgPrice`. For a decimal it is rounded to the field's scale. */
@@ -63,7 +71,7 @@ export interface AggregateOptions<T> extends OptionsOf<typeof aggregateOptions> 
 
 /** Groups a timestamp or date by its local time. */
 export interface TimeGrouping<T> {
-  field: OrderedName<T>
+  field: OrderedName<T> | RelatedColumnName<T>
   /**
    * A week begins on Monday. The group's value is its first local day, `2026-11-16`; for hours the local hour with its
    * distance from UTC, `2026-11-16T10:00:00+01:00`.
@@ -91,10 +99,12 @@ export type Having<T> = {
 type HavingTest<V> = Operators<V> | V | null | Skip
 
 export type AggregateOrder<T> = {
-  [K in AggregateName<T> | ColumnName<T>]?: OrderTerm
+  [K in AggregateName<T> | ColumnName<T> | RelatedColumnName<T>]?: OrderTerm
 }
 
 /** Grouping fields under their own names; aggregates as `count`, `sumPrice` and so on. */
 export type AggregateRow<T> = { [K in keyof T]?: T[K] | null } & { count?: number } & {
   [K in NumberResult<T>]?: number | string | null
-} & { [K in OrderedName<T> as OrderedResult<K>]?: T[K] | null }
+} & { [K in OrderedName<T> as OrderedResult<K>]?: T[K] | null } & {
+  [K in RelatedColumnName<T>]?: RelatedColumnValue<T, K> | null
+}

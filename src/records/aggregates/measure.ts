@@ -6,6 +6,7 @@ import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import { isDerived } from '../../sql/derived.js'
 import type { AggregateValue } from '../../sql/tree.js'
 import type { AggregateFunction } from './aggregate-types.js'
 import { writeOffset } from './zone-offsets.js'
@@ -46,19 +47,25 @@ export function timeMeasure(
 ): Measure {
   const isDate = column.storage === 'date'
   // The offset of a zone names the column often, so a column that is converted is converted once.
-  const isConverted = dialect.values.comparable?.(column) !== undefined
+  const isRelated = isDerived(column)
+  const isConverted = isRelated || dialect.values.comparable?.(column) !== undefined
   const name = isConverted ? 'filigree_at' : '{c}'
   const offset = writeOffset(zone, (timestamp) => `${name} < '${timestamp}'`)
   const group = dialect.time.group({ unit, column: name, isDate, offset })
-  const template = isConverted ? `(select ${group} from (select {c} as filigree_at))` : group
+  const template = isConverted
+    ? `(select ${group} from (select {c} as filigree_at) as filigree_times)`
+    : group
   return {
     name: column.property,
     column,
-    key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
+    key: `${unit}/${zone}/${keyOf(table, column)}`,
     template,
     isText: false,
     // In autumn an hour occurs twice with the same text, so the timestamp orders the groups.
-    ...(unit === 'hour' && { order: dialect.time.timestampOfHour.join(template) }),
+    ...(unit === 'hour' && {
+      // An expression of another record cannot be written twice in the same way, so it has to be an aggregate.
+      order: isRelated ? 'min({c})' : dialect.time.timestampOfHour.join(template),
+    }),
     decode: String,
     encode: (_, path) => {
       throw invalid(path, 'type', 'cannot be compared')
@@ -103,7 +110,7 @@ function fieldMeasure(
   return {
     name: operation === '' ? column.property : nameOf(operation, column),
     column,
-    key: `${operation}${index}`,
+    key: `${operation}${keyOf(table, column)}`,
     ...(operation !== '' && {
       template: `${operation}(${column.isUuid ? (dialect.values.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
     }),
@@ -114,6 +121,11 @@ function fieldMeasure(
       return codec.encode(operand)
     },
   }
+}
+
+/** Identifies a column among those of the table and of the records that its rows belong to. */
+function keyOf(table: Table, column: Column): string {
+  return isDerived(column) ? `@${column.property}@` : String(table.columns.indexOf(column))
 }
 
 /** `sumPrice` */

@@ -21,6 +21,8 @@ import {
   timeMeasure,
   type Measure,
 } from './measure.js'
+import { readGroupPath } from './group-path.js'
+import { isDerived } from '../../sql/derived.js'
 import { readZone } from './zone-offsets.js'
 
 export interface AggregateTest {
@@ -193,7 +195,8 @@ class AggregateReader implements Slots {
       const suggestion = didYouMean(clip(unknown), timeOptions)
       throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${suggestion}`.trim())
     }
-    const column = this.#column(this.#nameOf(input.field, `${path}.field`), `${path}.field`)
+    const field = this.#nameOf(input.field, `${path}.field`)
+    const column = this.#groupColumn(field, `${path}.field`)
     const isDate = column.storage === 'date'
     if (!hasTime(column))
       throw invalid(
@@ -219,7 +222,7 @@ class AggregateReader implements Slots {
   }
 
   #group(name: string, path: string): Measure {
-    const column = this.#column(name, path)
+    const column = this.#groupColumn(name, path)
     const { compares, field } = column
     if (compares === 'json' || compares === 'list')
       throw invalid(
@@ -228,6 +231,14 @@ class AggregateReader implements Slots {
         `cannot make groups: ${name} is of kind "${field.list ? 'list' : field.kind}"`,
       )
     return groupMeasure(this.#table, column, this.#context)
+  }
+
+  /** A field of the record, or of a record that its rows belong to. */
+  #groupColumn(name: string, path: string): Column {
+    const column = readGroupPath(this.#table, name, path, this.#isClient)
+    // The client's rights to other records are checked with the rows that it may see.
+    if (!isDerived(column)) this.#columns.add(column)
+    return column
   }
 
   #function(operation: AggregateFunction, name: string, path: string): Measure {
@@ -299,7 +310,7 @@ class AggregateReader implements Slots {
     for (const list of lists) {
       if (list === undefined || list === skip) throw invalidTerm(list, lists.indexOf(list))
       if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
-      for (const name of Object.keys(list)) {
+      for (const [name, value] of flatTerms(list, this.#table)) {
         const path = `orderBy.${name}`
         const available = [...groups, ...measures]
         const measure =
@@ -312,7 +323,7 @@ class AggregateReader implements Slots {
             `is neither selected nor in having. Order by one of ${names}`,
           )
         }
-        const direction = readDirection(list[name], path)
+        const direction = readDirection(value, path)
         if (direction === undefined) continue
         const term = { measure, ...direction }
         if (terms.length >= maxNames) throw invalid('orderBy', 'maxItems', 'has too many fields')
@@ -327,6 +338,15 @@ class AggregateReader implements Slots {
       this.key += `${measure.key}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
     return terms
   }
+}
+
+/** The terms of an order by dotted names: `{ sample: { project: { name: 'asc' } } }` is `sample.project.name`. */
+function flatTerms(terms: AggregateInput, table: Table): [name: string, direction: unknown][] {
+  return Object.entries(terms).flatMap(([name, term]): [string, unknown][] => {
+    const target = table.relations.get(name)?.target
+    if (target === undefined || !isPlainObject(term)) return [[name, term]]
+    return flatTerms(term, target).map(([inner, direction]) => [`${name}.${inner}`, direction])
+  })
 }
 
 /** A measure of a group, which `having` compares. */

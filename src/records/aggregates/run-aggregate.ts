@@ -4,7 +4,7 @@ import { FilterReader } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import { checkFilterOptions } from '../filters/list-options.js'
+import { checkFilterOptions, type RowsView, type Slots } from '../filters/list-options.js'
 import { readProgramQuery } from '../filters/query-errors.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { boundToShard } from '../statements/shard.js'
@@ -12,6 +12,7 @@ import type { Source } from '../statements/source.js'
 import { findStoredValue } from '../statements/malformed-values.js'
 import { toClientError } from '../statements/client-errors.js'
 import type { AggregateOptions, AggregateRow } from './aggregate-types.js'
+import { bindGroup, isRelated } from './group-path.js'
 import type { Measure } from './measure.js'
 import { readAggregate, type Aggregate } from './read-aggregate.js'
 
@@ -59,7 +60,8 @@ function readRows<T extends object>(
   const bound = view === undefined ? filter : view.bind(table, filter, reader)
   const condition = boundToShard(table, context, reader, bound)
   for (const column of aggregate.columns) view?.checkColumn(table, column)
-  const { groups, measures, having, order, limit, orderError } = aggregate
+  const { groups, order } = view === undefined ? aggregate : bindGroups(aggregate, view, reader)
+  const { measures, having, limit, orderError } = aggregate
   if (orderError !== undefined) throw orderError
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
     query: 'aggregate',
@@ -71,6 +73,22 @@ function readRows<T extends object>(
     .run(plan.statement, arrangeValues(plan, values), 'rows')
   const resultColumns = [...groups, ...measures]
   return after(rows, (found) => found.map((row) => toObject(row, resultColumns) as AggregateRow<T>))
+}
+
+function bindGroups(
+  { groups, order }: Aggregate,
+  view: RowsView,
+  slots: Slots,
+): Pick<Aggregate, 'groups' | 'order'> {
+  if (!groups.some(isRelated)) return { groups, order }
+  const bound = groups.map((group) => bindGroup(group, view, slots))
+  return {
+    groups: bound,
+    order: order.map((term) => ({
+      ...term,
+      measure: bound[groups.indexOf(term.measure)] ?? term.measure,
+    })),
+  }
 }
 
 function toObject(row: Row, resultColumns: readonly Measure[]): object {

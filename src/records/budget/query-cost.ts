@@ -84,6 +84,8 @@ export interface CostedQuery {
   readonly countsRows?: boolean
   /** True if all rows are read, for sums and groups. */
   readonly aggregates?: boolean
+  /** The number of relations that lead to the fields of groups. */
+  readonly groupRelations?: number
   /** Fields in which rows differ: all rows are read. */
   readonly distinct?: unknown
 }
@@ -208,7 +210,9 @@ class CostReader {
       : { rows: readsAll ? rows : 0, each: 0, once: 0 }
     const order = this.#order(naming, query.orderBy)
     const width = widthOf(naming.table.name, this.#basis)
-    let points = work.once + work.rows * width * (weights.row + work.each)
+    const { groupRelations = 0 } = query
+    const eachRow = weights.row * (1 + groupRelations) + work.each
+    let points = work.once + groupRelations * weights.relation + work.rows * width * eachRow
     if (order !== undefined) {
       const sorted = isFiltered ? work.rows : rows
       // For each row, the row to sort by is found through these relations.

@@ -180,13 +180,13 @@ const aggregateInputs: ReadOperationInputs = {
   where,
   groupBy: {
     parameter: ({ columns }) => ({
-      description: `One row for each combination of values of these fields.${columns.some(hasTime) ? timed : ''}`,
+      description: `One row for each combination of values of these fields. A field of a record that the rows belong to is written with its relation, \`sample.project.name\`.${columns.some(hasTime) ? timed : ''}`,
       schema: text,
       isList: true,
     }),
     ...argument(
       'fields',
-      'The fields whose values form the groups. Without it, all rows are one group.',
+      'The fields whose values form the groups. Without it, all rows are one group. A field of a record that the rows belong to is written with its relation, `sample_project_name`.',
     ),
   },
   groupByTime: argument(

@@ -94,6 +94,38 @@ export type ManyRelationName<T> = keyof {
 } &
   string
 
+/** The names of relations to one row. */
+type OneRelationName<T> = keyof {
+  [
+    K in keyof T as IsRow<ValueOf<T, K>> extends true
+      ? IsRows<ValueOf<T, K>> extends true
+        ? never
+        : K
+      : never
+  ]: unknown
+} &
+  string
+
+/**
+ * The dotted names of fields of records that a row belongs to, through at most two relations: `sample.project.name`. The run
+ * time accepts four.
+ */
+export type RelatedColumnName<T> = {
+  [Name in OneRelationName<T>]:
+    `${Name}.${ColumnName<RelatedRecord<T, Name>>}` | NestedColumnName<Name, RelatedRecord<T, Name>>
+}[OneRelationName<T>]
+
+type NestedColumnName<First extends string, T> = {
+  [Name in OneRelationName<T>]: `${First}.${Name}.${ColumnName<RelatedRecord<T, Name>>}`
+}[OneRelationName<T>]
+
+/** The type of the field with a dotted name. */
+export type RelatedColumnValue<T, Path extends string> = Path extends `${infer Name}.${infer Rest}`
+  ? RelatedColumnValue<RelatedRecord<T, Name>, Rest>
+  : Path extends keyof T
+    ? T[Path]
+    : never
+
 /**
  * A dotted path of relations: `reviews.author`. The type checks its first name. A call with a literal path checks every
  * name (`CheckedPaths`).

@@ -12,6 +12,7 @@ import {
   type AggregateOptions,
   type TimeGrouping,
 } from '../aggregates/aggregate-types.js'
+import { countGroupRelations, findGroupColumn } from '../aggregates/group-path.js'
 import { nameOf } from '../aggregates/measure.js'
 import { readZone } from '../aggregates/zone-offsets.js'
 import type { ClientRecords } from '../clients/client-records.js'
@@ -64,6 +65,10 @@ export async function aggregateRows(
   const rows = await records.aggregate(options)
   const timed = query.groupBy.map((group) => (typeof group === 'string' ? '' : group.field))
   const writers = writersOf(table)
+  for (const name of groupNames(query.groupBy)) {
+    const write = name.includes('.') && findGroupColumn(table, name)?.field.entry.write
+    if (typeof write === 'function') writers.set(name, write)
+  }
   for (const name of timed) writers.delete(name)
   return rows.map((row) =>
     Object.fromEntries(
@@ -89,6 +94,15 @@ function readGroup(
   if (readZone(zone) === undefined)
     throw invalid('zone', 'zone', 'must be a time zone such as Europe/Berlin')
   return { field, by: unit, zone }
+}
+
+function groupNames(groupBy: AggregateQuery['groupBy']): string[] {
+  return groupBy.map((group) => (typeof group === 'string' ? group : group.field))
+}
+
+/** The number of relations that lead to the fields of groups, for the cost. */
+export function groupRelationsOf({ groupBy }: AggregateQuery): number {
+  return countGroupRelations(groupNames(groupBy))
 }
 
 type Write = (value: unknown) => unknown

@@ -49,7 +49,7 @@ import {
   listRows,
   showRows,
 } from './crud-responses.js'
-import { aggregateRows, readAggregateQuery } from './crud-aggregates.js'
+import { aggregateRows, groupRelationsOf, readAggregateQuery } from './crud-aggregates.js'
 import { readCrudCounts, readCrudQuery, readRowShape } from './crud-query.js'
 import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
@@ -294,7 +294,14 @@ function aggregateRoute({
     options: { args: ['query', ...readArguments] },
     run: (query: TextValues, request: HttpRequest) => {
       const parsed = readAggregateQuery(table, query)
-      const costed = { aggregates: true, returnsGroups: true, ...parsed, orderBy: [] }
+      const groupRelations = groupRelationsOf(parsed)
+      const costed = {
+        aggregates: true,
+        returnsGroups: true,
+        groupRelations,
+        ...parsed,
+        orderBy: [],
+      }
       checkCost(table, costed, database().sizes, maxCost)
       return aggregateRows(table, recordsToRead(request), parsed)
     },
