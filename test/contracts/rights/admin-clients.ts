@@ -1,7 +1,13 @@
 /** Clients that use the admin API: single rows, CSV files and bulk changes. */
 import type { Application } from '../../../src/index.js'
 import { httpSender, queryOf, type HttpResult } from './http-sender.js'
-import { pluralOf, pickFields, type RecordClient, type ListOptions } from './record-client.js'
+import {
+  keysOf,
+  pluralOf,
+  pickFields,
+  type RecordClient,
+  type ListOptions,
+} from './record-client.js'
 import type { RecordName } from './fixture.js'
 
 /** Single rows: lists with selected fields, and writes that compare the previous values. */
@@ -60,6 +66,8 @@ export function openAdminMany(app: Application, token: string | undefined): Reco
       const rows = (result.value ?? []) as readonly { readonly count: number }[]
       return { ...result, value: rows[0]?.count }
     },
+    groups: async (record, path) =>
+      keysOf(await send('GET', `rows/${pluralOf(record)}/aggregate?groupBy=${path}`), path),
     update: (record, id, values) => bulk(record, { ids: [id], values }),
     delete: async (record, id) => {
       const result = await bulk(record, { ids: [id], remove: true })

@@ -1,7 +1,7 @@
 /** Clients that use the REST routes of `crud`. */
 import type { Application } from '../../../src/index.js'
 import { httpSender, queryOf } from './http-sender.js'
-import { pickFields, type RecordClient, type ListOptions } from './record-client.js'
+import { keysOf, pickFields, type RecordClient, type ListOptions } from './record-client.js'
 import type { DecoratedAt, RecordName } from './fixture.js'
 
 /** @param prefix the path prefix, which selects the decorator of the controllers */
@@ -43,6 +43,8 @@ export function openCrudAggregates(app: Application, token: string | undefined):
   const send = httpSender(app, token)
   return {
     ...plain,
+    groups: async (record, path) =>
+      keysOf(await send('GET', `/${record.toLowerCase()}/aggregate?groupBy=${path}`), path),
     count: async (record, { filter } = {}) => {
       const query = queryOf({ ...(filter === undefined ? {} : { filter }) })
       query.set('count', 'true')

@@ -142,6 +142,13 @@ export function openBulk(app: Application, token: string | undefined): RecordCli
         ),
         (value) => (first(value) as { readonly count: number }).count,
       ),
+    groups: (record, path) => {
+      const [relation = '', field = ''] = path.split('.')
+      const query = `{ ${pluralOf(record)}Aggregate(groupBy: [${relation}_${field}]) { count ${relation} { ${field} } } }`
+      return pick(send(query, {}, ['count', relation]), (value) =>
+        (value as Record<string, Record<string, unknown>>[]).map((row) => row[relation]?.[field]),
+      )
+    },
     create: (record, input) =>
       pick(
         send(

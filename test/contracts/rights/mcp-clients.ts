@@ -1,7 +1,13 @@
 /** Clients that use MCP: the routes of `crud` as tools, and the tool `query`. */
 import type { Application } from '../../../src/index.js'
 import { outcomesByStatus } from './http-sender.js'
-import { pickFields, type Result, type RecordClient, type ListOptions } from './record-client.js'
+import {
+  keysOf,
+  pickFields,
+  type Result,
+  type RecordClient,
+  type ListOptions,
+} from './record-client.js'
 import { openGraphql, toResult, type GraphqlBody, type Send } from './graphql-clients.js'
 import type { RecordName } from './fixture.js'
 
@@ -69,6 +75,8 @@ export function openTools(app: Application, token: string | undefined): RecordCl
       const [row] = (result.value ?? []) as { readonly count: number }[]
       return { ...result, value: row?.count }
     },
+    groups: async (record, path) =>
+      keysOf(await send(record, 'Aggregate', { groupBy: [path] }), path),
     find: async (record, id, fields) => {
       const result = await send(record, 'Find', { id })
       return { ...result, value: pickFields(result.value, fields) }

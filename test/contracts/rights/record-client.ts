@@ -31,10 +31,19 @@ export interface RecordClient {
   list(record: RecordName, fields: readonly string[], options?: ListOptions): Promise<Result>
   /** The number of rows. */
   count(record: RecordName, options?: ListOptions): Promise<Result>
+  /** The keys of groups by a field of a related record, such as `account.iban`. Absent without aggregates. */
+  groups?(record: RecordName, path: string): Promise<Result>
   find(record: RecordName, id: number, fields: readonly string[]): Promise<Result>
   create(record: RecordName, values: object): Promise<Result>
   update(record: RecordName, id: number, values: object): Promise<Result>
   delete(record: RecordName, id: number): Promise<Result>
+}
+
+/** The values of a column of a result's rows. */
+export function keysOf(result: Result, path: string): Result {
+  if (result.outcome !== 'done') return result
+  const rows = result.value as readonly Readonly<Record<string, unknown>>[]
+  return { ...result, value: rows.map((row) => row[path]) }
 }
 
 /** @param token the token of the caller, if any */

@@ -13,6 +13,7 @@ import { describeRowsResults } from './rows-results.js'
 import { describeRestrictedInterfaces } from './restricted-interfaces.js'
 import { reads } from './reads.js'
 import { describeSubscriptions } from './subscriptions.js'
+import { describeGroups } from './groups.js'
 import { describeLinks } from './links.js'
 import { writes } from './writes.js'
 import { anonymousRecords } from '../../records/open-database.js'
@@ -31,6 +32,10 @@ function describeView(fixture: Fixture): void {
       ['a filter by a relation', () => posts().list({ where: { privateStaff: { name: 'Ada' } } })],
       ['an order', () => staff().list({ orderBy: { secret: 'asc' } })],
       ['a group', () => staff().aggregate({ groupBy: ['secret'], count: true })],
+      [
+        'a group through a relation',
+        () => posts().aggregate({ groupBy: ['staff.secret'], count: true }),
+      ],
       ['an aggregate', () => staff().aggregate({ max: ['secret'] })],
       ['a condition of groups', () => staff().aggregate({ where: { secret: 'shh' }, count: true })],
     ])('%s is refused like an unknown field', async (_what, read) => {
@@ -182,6 +187,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
         expect(await fixture.snapshot()).toEqual(before)
       })
 
+      describeGroups(fixture, open)
       describeLinks(fixture, open)
       describeRowsResults(fixture, open)
     })
