@@ -1,7 +1,7 @@
 /** Finds the requested command, prints help texts, runs the command, and turns errors into a message and an exit code. */
 
 import { commandGroups, type Command, UsageError, type Terminal } from './command.js'
-import { toTable, paintReport } from './output.js'
+import { paintReport } from './output.js'
 import { type Paint, createPaint } from '../core/paint.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { describeError } from './describe-error.js'
@@ -115,11 +115,11 @@ async function runWithErrors(
 
 /** The list of all commands, in groups. */
 function listCommands(commands: ReadonlyMap<string, Command>, paint: Paint): string {
-  const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
-  const lines = toTable(rows).split('\n')
+  const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary] as const)
+  const entries = toHelpRows(rows)
   const sections = commandGroups.map((group) => {
     const ofGroup = [...commands.values()].flatMap((command, index) =>
-      command.group === group ? [`${lines[index] ?? ''}\n`] : [],
+      command.group === group ? [entries[index] ?? ''] : [],
     )
     return `${paint('bold', group)}\n${ofGroup.join('')}`
   })
@@ -127,7 +127,7 @@ function listCommands(commands: ReadonlyMap<string, Command>, paint: Paint): str
 
 ${sections.join('\n')}
 ${paint('bold', 'Options')}
-  --help, -h     describes a command with its options and examples: filigree migrate --help
+  --help, -h     describes a command: filigree migrate --help
   --version, -v  prints the version
 
 ${paint('bold', 'Examples')}
@@ -137,22 +137,50 @@ ${paint('bold', 'Examples')}
 `
 }
 
+/** Columns of a terminal that everybody has. */
+const maxColumns = 80
+
+/** Wraps a text at spaces. A word that is longer than a line stays whole. */
+function wrap(text: string, columns = maxColumns): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`
+    if (lines.length > 0 && longer.length <= columns) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** @returns each row with its texts side by side, and a line feed at its end */
+function toHelpRows(rows: readonly (readonly [name: string, text: string])[]): string[] {
+  const width = Math.max(0, ...rows.map(([name]) => name.length)) + 2
+  const separator = `\n${' '.repeat(width)}`
+  return rows.map(
+    ([name, text]) => `${name.padEnd(width)}${wrap(text, maxColumns - width).join(separator)}\n`,
+  )
+}
+
 /** The help text of a command. */
 function describeCommand(
   { usage, description, actions = {}, options, examples }: Command,
   paint: Paint,
 ): string {
-  const optionRows = Object.entries(options).map(([name, { value, help }]) => [
-    `  --${name}${value === undefined ? '' : ` ${value}`}`,
-    help,
-  ])
+  const optionRows = Object.entries(options).map(
+    ([name, { value, help }]) =>
+      [`  --${name}${value === undefined ? '' : ` ${value}`}`, help] as const,
+  )
+  const actionRows = Object.entries(actions).map(([name, text]) => [`  ${name}`, text] as const)
   const sections = [
-    ['Actions', toTable(Object.entries(actions).map(([name, text]) => [`  ${name}`, text]))],
-    ['Options', toTable([...optionRows, ['  --help', 'shows this text']])],
+    ['Actions', toHelpRows(actionRows).join('')],
+    ['Options', toHelpRows([...optionRows, ['  --help', 'shows this text']]).join('')],
     ['Examples', examples.map((line) => `  ${line}\n`).join('')],
   ] as const
   const texts = sections
     .filter(([, text]) => text !== '')
     .map(([title, text]) => `${paint('bold', title)}\n${text}`)
-  return [`Usage: ${usage} [options]\n`, `${description}\n`, ...texts].join('\n')
+  return [
+    `${wrap(`Usage: ${usage} [options]`).join('\n  ')}\n`,
+    `${wrap(description.replaceAll('\n', ' ')).join('\n')}\n`,
+    ...texts,
+  ].join('\n')
 }

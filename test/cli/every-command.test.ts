@@ -38,6 +38,7 @@ describe('every command', () => {
     const { code, out, err } = await run(name, '--help')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toContain(`filigree ${name}`)
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 
   it('is in the list, with its purpose', async () => {

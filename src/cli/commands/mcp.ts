@@ -82,9 +82,10 @@ export const mcpCommand = defineCommand({
   usage: 'filigree mcp [file]',
   summary: "gives an editor's agent tools, on standard input and output",
   description: `Serves read-only tools with the Model Context Protocol: the documentation, routes, records, explanations of requests, the doctor,
-and the requests, errors and log of a running filigree dev. The editor starts the command.`,
+and the requests, errors and log of a running filigree dev. The editor starts the command: write the
+example into its MCP file.`,
   options: { module: moduleOption },
-  examples: ['In the MCP file of the editor: { "command": "npx", "args": ["filigree", "mcp"] }'],
+  examples: ['{ "command": "npx", "args": ["filigree", "mcp"] }'],
   run: async (args, { cwd, err }) => {
     const module = moduleFileOf(args)
     const project = { cwd, module, queryApplication: createQuery(cwd, module) }

@@ -27,7 +27,8 @@ export const tokenCommand = defineCommand({
   },
   examples: [
     `filigree token --claims '{"sub":"7","roles":["admin"]}' --for 15m`,
-    `curl -H "Authorization: Bearer $(filigree token --claims '{"sub":"7"}')" http://localhost:3000/items`,
+    `TOKEN=$(filigree token --claims '{"sub":"7"}')`,
+    'curl -H "Authorization: Bearer $TOKEN" localhost:3000/items',
   ],
   maxPositionals: 0,
   run: async ({ values }, terminal) => {

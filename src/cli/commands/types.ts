@@ -101,7 +101,7 @@ controllers must be exported. Without --source the types refer to the built file
   },
   examples: [
     'filigree types --out web/routes.d.ts',
-    'filigree types dist/main.js --source src --built dist --out web/routes.d.ts --check',
+    'filigree types --source src --built dist --out web/routes.d.ts --check',
   ],
   run: async (args, terminal) => {
     const { cwd } = terminal
