@@ -15,7 +15,8 @@ import {
   isEditedInForm,
   relationOf,
 } from './schema.js'
-import { openView } from './view.js'
+import { readStored } from './stored-row.js'
+import { openView, type PageView } from './view.js'
 import { cancelButton, openDialog } from './dialog.js'
 import { fingerprint } from './compare-values.js'
 import { makeControl } from './field-controls.js'
@@ -206,7 +207,25 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
 
 /** @param query values of the new row, by field: `orgId=7` */
 export function showNew(record: RecordInfo, query: URLSearchParams): void {
-  const view = openView(record, translate('newRow', { one: record.one }))
+  const view = openNewView(record)
+  showNewForm(record, view, valuesOf(record, query))
+}
+
+/** Shows the form of a new row with the values and links of a stored one. Nested rows belong to the stored one. */
+export async function showCopy(record: RecordInfo, key: string): Promise<void> {
+  const view = openNewView(record)
+  const { row } = await readStored(record, key)
+  if (!view.isOpen()) return
+  const nested = (record.relations ?? []).filter(isEditedInForm).map(({ name }) => name)
+  const isCopied = ([name]: [string, unknown]): boolean =>
+    name !== record.key && !nested.includes(name)
+  showNewForm(record, view, Object.fromEntries(Object.entries(row).filter(isCopied)))
+}
+
+const openNewView = (record: RecordInfo): PageView =>
+  openView(record, translate('newRow', { one: record.one }))
+
+function showNewForm(record: RecordInfo, view: PageView, values: PageRow): void {
   const form = makeRecordForm(record, {
     isNew: true,
     hasNested: true,
@@ -214,7 +233,7 @@ export function showNew(record: RecordInfo, query: URLSearchParams): void {
       if (!form.check()) return
       try {
         const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
-        if (name === 'another') showNew(record, query)
+        if (name === 'another') showNewForm(record, openNewView(record), values)
         else go(pathTo(record.path, keyOf(record, data)))
         showStatus(createdText(record, data))
       } catch (error) {
@@ -227,7 +246,7 @@ export function showNew(record: RecordInfo, query: URLSearchParams): void {
       link(pathTo(record.path), { class: 'button' }, translate('cancel')),
     ],
   })
-  form.prefill(valuesOf(record, query))
+  form.prefill(values)
   view.show(el('div', { class: 'card' }, form.node))
   form.controls[0]?.focus()
 }

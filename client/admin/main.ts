@@ -15,7 +15,7 @@ import { showChart } from './chart.js'
 import { showHistory } from './history.js'
 import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from './navigation.js'
 import { showList } from './list.js'
-import { showNew } from './form.js'
+import { showCopy, showNew } from './form.js'
 import { showRow } from './row.js'
 import { setSchema, may, expandSchema, recordAt, schema, type CompactSchema } from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
@@ -29,15 +29,18 @@ async function draw(): Promise<void> {
   if (schema() === undefined) return
   clearTitles()
   const { parts, query } = currentLocation()
-  const [path, second] = parts
+  const [path, second, third] = parts
   if (path === undefined) {
     showStart()
     return
   }
   const record = recordAt(path)
-  if (record === undefined || parts.length > 2) {
+  const isCopy =
+    parts.length === 3 && third === 'copy' && record !== undefined && may(record, 'create')
+  if (record === undefined || (parts.length > 2 && !isCopy)) {
     openView(undefined, translate('notFound')).show(el('p', {}, translate('nothingHere')))
   } else if (second === undefined) await showList(record, query)
+  else if (isCopy) await showCopy(record, second)
   else if (second === 'new' && may(record, 'create')) showNew(record, query)
   else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
     showImport(record)

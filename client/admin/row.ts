@@ -89,6 +89,8 @@ class RowView {
           () => [key],
           () => this.#reloadIfThere(),
         ),
+        may(record, 'create') &&
+          link(pathTo(record.path, key, 'copy'), { class: 'button' }, translate('duplicate')),
         record.history === true && makeHistoryButton(record, key, this.#card),
       ),
       this.#card,

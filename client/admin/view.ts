@@ -54,7 +54,7 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
     anchor.closest('details')?.setAttribute('open', '')
   }
   closeMenu()
-  const heading = el('h1', { tabindex: '-1' })
+  const heading = el('h1', { tabindex: '-1', dir: 'auto' })
   const tools = el('div', { class: 'tools' })
   const aside = el('div', { class: 'aside' })
   const position = takeReturnPosition()

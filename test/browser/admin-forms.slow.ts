@@ -63,6 +63,33 @@ describe('the admin page', () => {
         .waitFor()
     }))
 
+  it('duplicates a row, with its links and without its nested rows', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/tickets/1')
+      await page.getByRole('link', { name: 'Duplicate' }).click()
+      const subject = page.getByLabel('Subject')
+      await page.getByRole('heading', { name: 'New ticket' }).waitFor()
+      expect(await subject.inputValue()).toBe('Lamp in the hall flickers')
+      await subject.fill('Lamp in the cellar flickers')
+      await buttonOf(page, 'Save').click()
+      await statusOf(page, 'Lamp in the cellar flickers” was created')
+      const options = { with: ['labels', 'comments'] } as const
+      const tickets = desk.database.records(Ticket)
+      const [copy] = await tickets.list({
+        where: { subject: 'Lamp in the cellar flickers' },
+        ...options,
+      })
+      const [stored] = await tickets.list({ where: { id: 1 as never }, ...options })
+      expect(copy).toMatchObject({
+        status: stored?.status,
+        orgId: stored?.orgId,
+        place: stored?.place,
+        labels: stored?.labels,
+        comments: [],
+      })
+      expect(copy?.id).not.toBe(stored?.id)
+    }))
+
   it('asks before leaving a changed form by a link, the browser, signing out or closing', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')

@@ -20,21 +20,21 @@ const redirectScript = 'location.replace(document.body.dataset.to)'
 const submitScript = 'document.forms[0].submit()'
 
 const style =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}'
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}'
 
 /** A page that stores the token in the browser and opens the target, without a history entry. */
 export function tokenPage(values: { token: string; key: string; to: string }): Reply<string> {
   const data = Object.entries(values).map(([name, value]) => `data-${name}="${escapeHtml(value)}"`)
-  const body = `<body ${data.join(' ')}>
+  const body = `<body ${data.join(' ')}><main>
 <p id="blocked" hidden>Your browser blocks storage for this page, so you cannot be signed in. Allow this page to store data.</p>
-<noscript><p>Signing in needs JavaScript.</p></noscript>
+<noscript><p>Signing in needs JavaScript.</p></noscript></main>
 <script>${tokenScript}</script>`
   return page('Signing in', body, 200, tokenScript).freshToken(values.token, { crossSite: true })
 }
 
 /** A page that opens a URL of another origin. After a form, `form-action 'self'` would block a redirect. */
 export function redirectPage(to: string): Reply<string> {
-  const body = `<body data-to="${escapeHtml(to)}"><p><a href="${escapeHtml(to)}">Continue</a></p>
+  const body = `<body data-to="${escapeHtml(to)}"><main><p><a href="${escapeHtml(to)}">Continue</a></p></main>
 <script>${redirectScript}</script>`
   return page('Signing out', body, 200, redirectScript)
 }
@@ -48,17 +48,17 @@ export function resendPage(action: string, fields: URLSearchParams): Reply<strin
     ([name, value]) =>
       `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   )
-  const body = `<body><form method="post" action="${escapeHtml(action)}">
+  const body = `<body><main><form method="post" action="${escapeHtml(action)}">
 ${inputs.join('\n')}
-<button>Continue</button></form>
+<button>Continue</button></form></main>
 <script>${submitScript}</script>`
   return page('Signing in', body, 200, submitScript, "'self'")
 }
 
 /** @param signInUrl the address at which the sign-in begins */
 export function refusalPage(error: HttpError, signInUrl: string): Reply<string> {
-  const body = `<body><h1>You are not signed in</h1><p>${escapeHtml(error.message)}</p>
-<p><a href="${escapeHtml(signInUrl)}">Try again</a></p>`
+  const body = `<body><main><h1>You are not signed in</h1><p>${escapeHtml(error.message)}</p>
+<p><a href="${escapeHtml(signInUrl)}">Try again</a></p></main>`
   const response = page('Not signed in', body, error.status)
   for (const [name, value] of Object.entries(error.headers ?? {})) response.header(name, value)
   return response

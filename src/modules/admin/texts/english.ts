@@ -148,6 +148,7 @@ export const english = {
 
   // Forms.
   saveAndNew: 'Save and new',
+  duplicate: 'Duplicate',
   line: '{label} (line {number})',
   onePerLine: 'One per line.',
   stored: 'Stored: {size}',

@@ -136,6 +136,7 @@ export const german: AdminTexts = {
   noFieldChanges: '{rows}: keine Änderung an Feldern',
 
   saveAndNew: 'Speichern und neu',
+  duplicate: 'Duplizieren',
   line: '{label} (Zeile {number})',
   onePerLine: 'Eines je Zeile.',
   stored: 'Gespeichert: {size}',
