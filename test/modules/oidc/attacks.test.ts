@@ -244,7 +244,7 @@ describe('the callback', () => {
     const other = await after.inject({ url: `${callback}${query}`, headers: { cookie } })
     expect([other.status, other.json()]).toEqual([
       400,
-      { error: expect.stringContaining('run out') },
+      { error: expect.stringContaining('run out'), code: 'SIGN_IN_EXPIRED' },
     ])
     await before.close()
     await after.close()
