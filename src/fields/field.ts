@@ -10,6 +10,13 @@ import {
   type DecoratorTarget,
 } from '../metadata/dialect.js'
 import type { KindName } from './kinds/table.js'
+import type {
+  ClassValue,
+  FieldDecorator,
+  KindValue,
+  TypeName,
+  TypeRules,
+} from './property-types.js'
 import type { FieldRules } from './rules.js'
 
 /**
@@ -79,7 +86,32 @@ export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
  * @param kind the name of a kind, or a thunk of a class, so that files may import each other
  * @param rules without rules, the value is required and must not be null
  */
-export function Field(kind: KindName | FieldClass, rules?: FieldRules): AnyDecorator
+export function Field<
+  Kind extends KindName,
+  List extends boolean | undefined = false,
+  Nullable extends boolean | undefined = false,
+>(
+  kind: Kind,
+  rules?: FieldRules & TypeRules<List, Nullable>,
+): FieldDecorator<{
+  value: KindValue<Kind>
+  words: List extends true ? `a list of ${TypeName<Kind>}` : TypeName<Kind>
+  list: List
+  nullable: Nullable
+}>
+export function Field<
+  Declared extends Class | (() => Class | readonly Class[]),
+  List extends boolean | undefined = false,
+  Nullable extends boolean | undefined = false,
+>(
+  kind: Declared,
+  rules?: FieldRules & TypeRules<List, Nullable>,
+): FieldDecorator<{
+  value: ClassValue<Declared>
+  words: List extends true ? 'a list of the class' : 'the class of the field'
+  list: List
+  nullable: Nullable
+}>
 export function Field(rules?: FieldRules): AnyDecorator
 export function Field(target: object, member: string | symbol): void
 export function Field(value: unknown, context: DecoratorContext): void

@@ -27,7 +27,7 @@ class Upload {
   @Field(() => Meta) meta!: Meta
   @Field('string', { optional: true }) note?: string
   @Field('integer', { list: true, optional: true }) sizes?: number[]
-  @Field('blob', { optional: true }) picture?: string
+  @Field('blob', { optional: true }) picture?: Uint8Array
 }
 
 class Form {

@@ -94,7 +94,8 @@ describe('HttpError.mapFields', () => {
 class Lamp {
   @Field('id') id!: number
   @Field('string') name!: string
-  @Field('string', { hidden: true, maxLength: 4, optional: true, nullable: true }) pin?: string
+  @Field('string', { hidden: true, maxLength: 4, optional: true, nullable: true }) pin?:
+    string | null
 
   @BeforeWrite()
   prepare() {

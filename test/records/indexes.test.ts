@@ -34,7 +34,7 @@ class Ticket {
   @Field('string') status!: string
   @Field('boolean') active!: boolean
   @Field('integer', { nullable: true }) stars!: number | null
-  @Field('datetime') createdAt!: Date
+  @Field('datetime') createdAt!: string
   @Field('integer') makerId!: number
   @BelongsTo(() => Maker) maker!: unknown
 }

@@ -34,7 +34,7 @@ class Change {
 export class Item {
   @Field('integer') id!: number
   @Field('string') name!: string
-  @Field('datetime') soldAt!: Date
+  @Field('datetime') soldAt!: string | Date
 }
 
 interface ItemView {
