@@ -8,6 +8,7 @@ import {
   onSessionEnd,
   statusOf,
 } from './requests.js'
+import { showOwnPage } from './components.js'
 import { showImport } from './csv-import.js'
 import { el } from './element.js'
 import { showError } from './notices.js'
@@ -32,6 +33,11 @@ async function draw(): Promise<void> {
   const [path, second, third] = parts
   if (path === undefined) {
     showStart()
+    return
+  }
+  const ownPage = schema()?.pages?.find((page) => page.path === path)
+  if (ownPage !== undefined && second === undefined) {
+    await showOwnPage(ownPage)
     return
   }
   const record = recordAt(path)

@@ -69,6 +69,10 @@ export function makeMenu(): HTMLElement {
   const nav = el('nav', { id: 'records', 'aria-label': translate('records') })
   if (all.length > maxUnfiltered) nav.append(makeFinder(all, items, sections))
   nav.append(...sections.map(({ node }) => node))
+  const pages = (schema()?.pages ?? []).map(({ path, title }) =>
+    el('li', {}, link(pathTo(path), {}, title)),
+  )
+  if (pages.length > 0) nav.append(el('ul', { class: 'group' }, ...pages))
   return nav
 }
 

@@ -1,6 +1,7 @@
 /** The controls of a record's form: fields, relations, and nested rows. */
 import { el, newId, replace } from './element.js'
 import { icon } from './icon.js'
+import { makeComponentControl } from './components.js'
 import { fingerprint, byText } from './compare-values.js'
 import {
   joinPath,
@@ -39,10 +40,14 @@ export function makeControls(
     if (isFixed || without.includes(field.name)) continue
     const relation = record.relations?.find(({ name }) => name === field.by)
     const target = relation && recordNamed(relation.to)
-    const control =
+    const makeOfKind = (): Control =>
       relation !== undefined && target !== undefined
         ? makeRelationControl(relation, field, target, options)
         : makeControl(field, options)
+    const control =
+      field.input === undefined
+        ? makeOfKind()
+        : makeComponentControl(record, field, { path: field.input, options })
     controls.push(isNew ? control : addEmptyOptionIfNeeded(field, control, isBulk))
   }
   for (const relation of record.relations ?? []) {

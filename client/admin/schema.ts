@@ -51,6 +51,9 @@ export interface FieldInfo {
   /** The application's own words for the rules, by rule. */
   readonly messages?: Readonly<Partial<Record<string, string>>>
   readonly order?: true
+  /** The paths of the application's components. */
+  readonly cell?: string
+  readonly input?: string
 }
 
 export interface RelationInfo {
@@ -98,6 +101,13 @@ export interface RecordInfo {
   readonly actions?: readonly ActionInfo[]
 }
 
+/** A page of the application beside the records. */
+export interface OwnPage {
+  readonly path: string
+  readonly title: string
+  readonly script: string
+}
+
 export interface PageSchema {
   readonly caller: {
     readonly sub: string
@@ -105,6 +115,7 @@ export interface PageSchema {
     readonly name?: string
   }
   readonly live?: true
+  readonly pages?: readonly OwnPage[]
   readonly records: readonly RecordInfo[]
 }
 

@@ -2,6 +2,7 @@
 import { base } from './requests.js'
 import { el, replace, type Child, listen } from './element.js'
 import { icon } from './icon.js'
+import { makeCell } from './components.js'
 import { link, pathTo } from './navigation.js'
 import {
   keyOf,
@@ -293,8 +294,9 @@ export interface TableColumn {
 function allColumns(record: RecordInfo): TableColumn[] {
   return record.fields
     .filter(
-      ({ kind, fields }) =>
-        controlTypes[kind.control].isOnlyInForms !== true && fields === undefined,
+      ({ kind, fields, cell }) =>
+        cell !== undefined ||
+        (controlTypes[kind.control].isOnlyInForms !== true && fields === undefined),
     )
     .map((field) => {
       const relation = field.by === undefined ? undefined : relationOf(record, field.by)
@@ -362,15 +364,18 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
 /** The content of a cell. */
 function cellOf(record: RecordInfo, row: PageRow, { name, field, target }: TableColumn): Child {
   const value = row[field.name]
+  const text = toText(value, field.kind.format)
+  const { cell: path } = field
+  const component = path === undefined ? undefined : makeCell(record, { row, value, path }, text)
   if (name === record.title)
     return link(
       pathTo(record.path, keyOf(record, row)),
       { class: 'title clamp' },
-      titleOf(record, row),
+      component ?? titleOf(record, row),
     )
+  if (component !== undefined) return component
   if (target !== undefined && value !== null && value !== undefined)
     return link(pathTo(target.path, asText(value)), { class: 'clamp' }, cachedTitle(target, value))
-  const text = toText(value, field.kind.format)
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && choicesOf(field) !== undefined)
     return el('span', { class: 'pill' }, text)

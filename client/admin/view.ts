@@ -45,7 +45,8 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
   const main = shell()
   clearNotices()
   for (const anchor of document.querySelectorAll('nav a')) {
-    const isHere = record !== undefined && anchor.getAttribute('href') === pathTo(record.path)
+    const path = record === undefined ? location.pathname : pathTo(record.path)
+    const isHere = anchor.getAttribute('href') === path
     if (!isHere) {
       anchor.removeAttribute('aria-current')
       continue

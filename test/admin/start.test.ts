@@ -70,6 +70,8 @@ function acting(...options: unknown[]): new () => object {
   return Odd
 }
 
+const map = { path: 'map', title: 'Map', script: '/map.js' }
+
 async function faultsOf(options: object, more: ModuleOptions = {}): Promise<string> {
   const adminOptions = {
     path: '/admin',
@@ -94,6 +96,38 @@ describe('the admin page', () => {
     expect(await faultsOf({})).toBe('')
     expect(await faultsOf({ roles: ['a', 'b'], records: [() => Item] })).toBe('')
     expect(await faultsOf({ login: { path: '/login', signOut: '/bare' } })).toBe('')
+  })
+
+  it('takes components of the application for fields, and pages beside the records', async () => {
+    const named = decorated({ fields: { name: { cell: '/a.js', input: '/b.js' } } })
+    expect(await faultsOf({ records: [named], pages: [map] })).toBe('')
+    expect(await faultsOf({ records: [decorated({ fields: { nam: { cell: '/a.js' } } })] })).toBe(
+      '@Admin of Odd: fields names "nam".',
+    )
+    const odd = { name: { cell: 'a.js', inputs: '/b.js' }, id: {} }
+    expect(await faultsOf({ records: [decorated({ fields: odd })] })).toBe(
+      [
+        '@Admin of Odd: fields.name.cell is not a path.',
+        '@Admin of Odd: fields.name has "inputs".',
+        '@Admin of Odd: fields.id is empty.',
+      ].join('\n'),
+    )
+    const pages = [
+      map,
+      { ...map, title: '' },
+      { ...map, path: 'items' },
+      { ...map, path: 'a/b', script: 'https://other.example/map.js' },
+    ]
+    expect(await faultsOf({ pages })).toBe(
+      [
+        'admin: pages.1: path "map" is already used.',
+        'admin: pages.1: title is missing.',
+        'admin: pages.2: path "items" is already used.',
+        'admin: pages.3: path is not part of an address.',
+        'admin: pages.3: script is not a path.',
+      ].join('\n'),
+    )
+    expect(await faultsOf({ pages: ['map'] })).toContain('pages')
   })
 
   it('has the title, the logo and the colour of the application', async () => {

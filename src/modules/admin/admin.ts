@@ -26,6 +26,14 @@ export { Admin, AdminAction } from './declare.js'
 export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
 export { AdminEntry, type FieldChange } from './change-history.js'
 export type { AdminOptions, LoginOptions } from './options.js'
+export type {
+  AdminCellProps,
+  AdminClient,
+  AdminInputProps,
+  AdminPage,
+  AdminPageProps,
+  FieldComponents,
+} from './components.js'
 export type { LanguageTexts } from './languages.js'
 export type { AdminText, AdminTexts } from './texts/english.js'
 

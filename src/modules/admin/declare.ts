@@ -10,6 +10,7 @@ import {
   type Class,
 } from '../../index.js'
 import { recordHistory } from './change-history.js'
+import type { FieldComponents } from './components.js'
 
 export const adminRecordOptions = declareOptions({
   /** The field whose value names a row in links, pickers and messages. Default: `title`, `name`, `subject` or `label`, or else the key. */
@@ -23,6 +24,8 @@ export const adminRecordOptions = declareOptions({
   group: option.text(),
   /** A text above the list and the form. */
   help: option.text(),
+  /** Components of the application for fields: `{ position: { cell: '/map-cell.js', input: '/map-input.js' } }`. */
+  fields: option.any<Readonly<Record<string, FieldComponents>>>(),
   /** Records who changed what, in `AdminEntry`, for all writes. Default false. */
   history: option.flag(),
 })

@@ -16,6 +16,7 @@ import {
   isClass,
   readAdmin,
 } from './declare.js'
+import { findFieldProblems, findPageProblems, type AdminPage } from './components.js'
 import { findLanguageProblems, isLanguages, type LanguageTexts } from './languages.js'
 import { parseColour } from './theme.js'
 
@@ -65,6 +66,11 @@ export const adminOptions = declareOptions({
   colour: option.of<string>(
     (value) => parseColour(value) !== undefined,
     "Write a colour as #RRGGBB: '#0b6470'.",
+  ),
+  /** Pages of the application beside the records: `[{ path: 'map', title: 'Map', script: '/admin-map.js' }]`. */
+  pages: option.of<readonly AdminPage[]>(
+    (value) => Array.isArray(value) && value.every((page) => typeof page === 'object'),
+    "Write a list of pages: [{ path: 'map', title: 'Map', script: '/admin-map.js' }].",
   ),
   /**
    * The language of texts, dates and numbers: `'de'`. Several languages, `['en', 'de']`: each browser gets the one that it prefers, or
@@ -178,14 +184,17 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
     typesByPlural.set(described.plural, type)
     problems.push(...findAdminProblems(described), ...findActionProblems(type))
   }
+  problems.push(...findPageProblems(options.pages ?? [], [...typesByPlural.keys()]))
   return problems
 }
 
-function findAdminProblems({ type, fields, relations }: RecordDescription): Problem[] {
+function findAdminProblems(record: RecordDescription): Problem[] {
+  const { type, fields, relations } = record
   const options = readAdmin(type)
   const where = `@Admin of ${type.name}`
   const problems: Problem[] = adminRecordOptions.findProblems(options, where)
-  const { title, list = [] } = adminRecordOptions.read(options)
+  const { title, list = [], fields: components } = adminRecordOptions.read(options)
+  problems.push(...findFieldProblems(where, components, record))
   const fieldNames = fields.map(({ name }) => name)
   const columnNames = [...fieldNames, ...relations.filter(isToOne).map(({ name }) => name)]
   if (title !== undefined && !fieldNames.includes(title))

@@ -133,7 +133,7 @@ function showPage(
     `<script type="module" src="${at}/assets/admin.js"></script>`,
   ]
   const data = [
-    `data-path="${at}" data-title="${escape(title)}"`,
+    `data-path="${at}" data-prefix="${escape(prefix)}" data-title="${escape(title)}"`,
     ...(image === undefined ? [] : [`data-logo="${image}"`]),
     ...(isPossiblySignedIn ? ['data-may-be-signed-in=""'] : []),
   ]

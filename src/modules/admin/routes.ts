@@ -23,6 +23,7 @@ import { entryKinds } from './change-history.js'
 import { checkCsv, importCsv } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './assets.js'
+import { pagesFor } from './components.js'
 import { progressLines } from './progress-lines.js'
 import { findTitles, listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
@@ -90,7 +91,14 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
         records.push(describeForPage(rights, { types, actions, visible, kinds }))
       }
       const caller = await this.#describeCaller(user?.sub ?? 'key', request)
-      const schema = { caller, live: true, kinds: kinds.values, ...shareFields(records) }
+      const pages = pagesFor(options.pages, user?.roles)
+      const schema = {
+        caller,
+        live: true,
+        ...(pages.length > 0 && { pages }),
+        kinds: kinds.values,
+        ...shareFields(records),
+      }
       return gzipped(schema, request)
     }
 

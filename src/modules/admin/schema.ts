@@ -31,7 +31,7 @@ interface PageView {
 export function describeForPage(rights: RecordRights, view: PageView): SchemaPart {
   const { types: pageTypes, actions, visible, kinds } = view
   const { type, plural, key, version, fields, relations, may, search } = rights
-  const { group, help, history } = readAdmin(type)
+  const { group, help, history, fields: components } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
   const pickers = new Map(visibleRelations.filter(isToOne).map(({ by, name }) => [by, name]))
   const { key: keyField } = rights
@@ -53,6 +53,7 @@ export function describeForPage(rights: RecordRights, view: PageView): SchemaPar
     fields: fields.map((field) =>
       withoutEmpty({
         ...describeField(field, kinds),
+        ...components?.[field.name],
         help: visible.textOf(type, helpOf(field)),
         by: pickers.get(field.name),
         order: field.ordered,

@@ -65,6 +65,7 @@ export const english = {
   tooLarge: 'This is too large.',
   tooMany: 'Too many requests. Wait a little and try again.',
   busy: 'The server is busy. Try again soon.',
+  componentFailed: '{path} failed: {error}',
   status: 'The server responded with {status}. Nothing was changed.',
   unreachable: 'The server cannot be reached. Nothing is lost: try again.',
 

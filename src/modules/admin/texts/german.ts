@@ -56,6 +56,7 @@ export const german: AdminTexts = {
   tooLarge: 'Das ist zu groß.',
   tooMany: 'Zu viele Anfragen. Warten Sie kurz, und versuchen Sie es noch einmal.',
   busy: 'Der Server ist ausgelastet. Versuchen Sie es gleich noch einmal.',
+  componentFailed: '{path} ist gescheitert: {error}',
   status: 'Der Server hat mit {status} geantwortet. Nichts wurde geändert.',
   unreachable:
     'Der Server ist nicht erreichbar. Nichts ist verloren: Versuchen Sie es noch einmal.',
