@@ -95,6 +95,11 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   'it writes to standard output, which all suites of a process share': [
     'test/modules/log-lines.test.ts',
   ],
+  'the tables of the admin page’s texts, for comparisons': [
+    'test/admin/languages.test.ts',
+    'test/browser/admin-german.slow.ts',
+    'test/browser/admin-page.test.ts',
+  ],
   'a mistake of the planner, which no schema causes': [
     'test/graphql/planner/planning-failures.test.ts',
   ],
