@@ -26,6 +26,7 @@ import { row as records } from './rows/records.mjs'
 import { row as routes } from './rows/routes.mjs'
 import { row as scans } from './rows/scans.mjs'
 import { row as secured } from './rows/secured.mjs'
+import { row as recordTypes } from './rows/record-types.mjs'
 import { row as types } from './rows/types.mjs'
 import { row as upload } from './rows/upload.mjs'
 import { row as workers } from './rows/workers.mjs'
@@ -52,6 +53,7 @@ const all = [
   memory,
   workers,
   types,
+  recordTypes,
 ]
 
 function selectRows(names) {

@@ -31,9 +31,16 @@ export async function writeFolder(files) {
   return { folder, remove: () => rm(folder, { recursive: true }) }
 }
 
-function compile(folder) {
+/** More settings, for classes with decorators. */
+export const decorated = [
+  '--experimentalDecorators',
+  ...['--lib', 'es2023,esnext.disposable,dom', '--types', 'node'],
+  ...['--typeRoots', path.join(product, 'node_modules/@types')],
+]
+
+function compile(folder, more) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [compiler, ...settings, 'page.ts'], {
+    const child = spawn(process.execPath, [compiler, ...settings, ...more, 'page.ts'], {
       cwd: folder,
     })
     let output = ''
@@ -49,12 +56,13 @@ function compile(folder) {
 /**
  * Runs `tsc --noEmit page.ts` once.
  *
+ * @param more settings of the compiler
  * @returns `check`, the milliseconds that the compiler says it checked types for; `whole`, those of its process, its own
  * start and the platform's types included; `instantiations`, how often it instantiated a type, the same on every machine
  */
-export async function timeTypeCheck(folder) {
+export async function timeTypeCheck(folder, more = []) {
   const start = performance.now()
-  const output = await compile(folder)
+  const output = await compile(folder, more)
   const whole = performance.now() - start
   const read = (name) => Number(new RegExp(`${name}:\\s+([\\d.]+)`).exec(output)[1])
   return { check: read('Check time') * 1000, whole, instantiations: read('Instantiations') }
