@@ -52,7 +52,7 @@ describe('filigree openapi', () => {
     await writeFile(join(folder, 'package.json'), names)
     const { code, out } = await run('openapi')
     expect(code).toBe(0)
-    expect(JSON.parse(out).info.title).toBe('API')
+    expect(JSON.parse(out).info.title).toBe('filigree')
   })
 
   it('uses the only class with @Module, regardless of its name', async () => {
