@@ -57,6 +57,20 @@ async function writeReference() {
   for (const module of project.children)
     module.name = modules.find(({ file }) => file.replace(/\/index$/, '') === module.name).name
   await application.generateOutputs(project)
+  for (const { name } of modules) mendAnchors(join(source, 'api', `${name}.md`))
+}
+
+/** TypeDoc numbers `GraphqlLimits` after `GraphQL.limits`, which has no heading on the page. */
+function mendAnchors(file) {
+  const text = readFileSync(file, 'utf8')
+  const headings = [...text.matchAll(/^#+ (\w+)(?:\(\))?$/gm)].map(([, title]) =>
+    title.toLowerCase(),
+  )
+  const mended = text.replace(/\]\(#(\w+)-1\)/g, (link, name) => {
+    const isOnly = headings.filter((heading) => heading === name).length === 1
+    return isOnly && !text.includes(`id="${name}-1"`) ? `](#${name})` : link
+  })
+  writeFileSync(file, mended)
 }
 
 /** @returns a page without the words for the search at its beginning */
