@@ -216,6 +216,7 @@ const index: Places<typeof filigree> = {
     ['changes', (odd) => database().changes(Shelf, odd)],
     ['find', (odd) => shelves().find(1, odd)],
     ['list', (odd) => shelves().list(odd)],
+    ['first', (odd) => shelves().first(odd)],
     ['count', (odd) => shelves().count({}, odd)],
     ['aggregate', (odd) => shelves().aggregate(odd)],
     ['update', (odd) => shelves().update(1, { name: 'a' }, odd)],
