@@ -141,7 +141,8 @@ function isMark(node: object): node is RawNode {
   return kind === 'RawNode' && (sqlFragments?.[0] === textMark || sqlFragments?.[0] === valueMark)
 }
 
-interface Reference {
+interface Reference extends OperationNode {
+  readonly kind: 'ReferenceNode'
   readonly table?: { readonly table: { readonly identifier: { readonly name: string } } }
   readonly column: { readonly column: { readonly name: string } }
 }
@@ -210,7 +211,7 @@ class DecimalResolver {
       const [precision, scale] = ((of as RawNode).sqlFragments[0] ?? '').split(',').map(Number)
       return decimal.refine?.({ precision, scale }) ?? decimal
     }
-    const { table, column } = of as unknown as Reference
+    const { table, column } = of as Reference
     const name = column.column.name
     const alias = table?.table.identifier.name
     const found = [...this.#tables]
@@ -245,7 +246,7 @@ function tableNameOf(node: unknown): string | undefined {
 }
 
 function columnNameOf(node: unknown): string | undefined {
-  const { kind, column } = (node ?? {}) as Partial<Reference> & { readonly kind?: string }
+  const { kind, column } = (node ?? {}) as Partial<Reference>
   return kind === 'ReferenceNode' ? column?.column.name : undefined
 }
 
