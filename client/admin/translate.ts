@@ -2,7 +2,7 @@
 import type { PlaceholdersOf, TextName } from '../../src/modules/admin/texts/english.js'
 import { language, texts } from './language.js'
 
-type TextValues<Name extends TextName> = [PlaceholdersOf<Name>] extends [never]
+type PlaceholderValues<Name extends TextName> = [PlaceholdersOf<Name>] extends [never]
   ? []
   : [
       values: Readonly<Record<PlaceholdersOf<Name>, string | number>> & {
@@ -39,7 +39,10 @@ export const toCount = (count: number): string => numberFormat.format(count)
 export const isSingular = (count: number): boolean => plurals.select(count) === 'one'
 
 /** A text of the page. Numbers among the values are formatted, and `count` chooses the plural. */
-export function translate<Name extends TextName>(name: Name, ...rest: TextValues<Name>): string {
+export function translate<Name extends TextName>(
+  name: Name,
+  ...rest: PlaceholderValues<Name>
+): string {
   const values: Readonly<Record<string, string | number>> = rest[0] ?? {}
   const forms = texts[name]
   const text =

@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Settings } from './options.js'
 
-type ListenAddress = Pick<Settings, 'port' | 'host'>
+type PortSettings = Pick<Settings, 'port' | 'host'>
 
 /**
  * @param code of the error of the system
@@ -15,7 +15,7 @@ type ListenAddress = Pick<Settings, 'port' | 'host'>
  */
 export function toPortProblem(
   code: string | undefined,
-  { port, host }: ListenAddress,
+  { port, host }: PortSettings,
 ): Problem | undefined {
   switch (code) {
     case 'EADDRINUSE':
@@ -47,7 +47,7 @@ export function toPortProblem(
  *
  * @returns undefined if nothing is known to prevent it
  */
-export async function findPortProblem(address: ListenAddress): Promise<Problem | undefined> {
+export async function findPortProblem(address: PortSettings): Promise<Problem | undefined> {
   if (address.port === 0) return undefined
   const problem = toPortProblem(await tryUdpPort(address), address)
   if (problem !== undefined) return problem
@@ -57,7 +57,7 @@ export async function findPortProblem(address: ListenAddress): Promise<Problem |
 }
 
 /** The system has the same rules for ports of UDP: which ones a user may open, and at which addresses. @returns the code of its error */
-async function tryUdpPort({ port, host }: ListenAddress): Promise<string | undefined> {
+async function tryUdpPort({ port, host }: PortSettings): Promise<string | undefined> {
   let socket: Socket | undefined
   try {
     const { address, family } = await lookup(host)

@@ -91,7 +91,7 @@ function toBuiltName(source: string): string {
 }
 
 /** The part of esbuild that is used. tsx contains it. */
-interface Compiler {
+interface Esbuild {
   readonly transform: (text: string, options: object) => Promise<{ readonly code: string }>
 }
 
@@ -103,7 +103,7 @@ async function compile(file: string): Promise<string> {
   try {
     if (loader !== undefined) {
       const path = createRequire(loader).resolve('esbuild')
-      const { transform } = (await import(pathToFileURL(path).href)) as Compiler
+      const { transform } = (await import(pathToFileURL(path).href)) as Esbuild
       return (await transform(text, { loader: 'ts', format: 'esm', target: 'es2022' })).code
     }
     if (stripTypeScriptTypes !== undefined) return stripTypeScriptTypes(text)

@@ -282,7 +282,7 @@ export async function listen(
 /** How often another free port is tried, if it is in use on the second address. */
 const maxAttempts = 5
 
-interface ListenAddress {
+interface ListenTarget {
   readonly port: number
   /** The host of the settings, by which a port is handed over. */
   readonly host: string
@@ -292,7 +292,7 @@ interface ListenAddress {
 function listenAt(
   server: Server,
   address: string,
-  { port, host, portHandover }: ListenAddress,
+  { port, host, portHandover }: ListenTarget,
 ): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

@@ -116,7 +116,6 @@ export function createSweep(
 
 type NamedColumns = Pick<ExpiringTable<unknown>, 'name' | 'key' | 'columns' | 'expiresAt'>
 type StatementName = 'get' | 'set' | 'replace' | 'add' | 'getOrAdd' | 'extend' | 'delete'
-type ValueSql = SqlFragments['value']
 
 function prepareStatements(
   database: Database,
@@ -125,12 +124,12 @@ function prepareStatements(
   const tables = [name]
   const change = (
     kind: PreparedSqlOptions['kind'],
-    write: (value: ValueSql) => string,
+    write: (value: SqlFragments['value']) => string,
   ): PreparedSql => new PreparedSql(database, { kind, tables }, ({ value }) => write(value))
   const all = [key, ...columns, expiresAt]
   const changed = [...columns, expiresAt]
   const selected = columns.length === 0 ? '1' : columns.join(', ')
-  const insert = (value: ValueSql): string =>
+  const insert = (value: SqlFragments['value']): string =>
     `insert into ${name} (${all.join(', ')}) values (${all.map((column) => value(column)).join(', ')})`
   return {
     get: new PreparedSql(

@@ -23,7 +23,7 @@ interface CredentialsSchema {
   readonly description?: string
 }
 
-interface Login {
+interface DescribedLogin {
   /** Undefined if there are problems. */
   readonly form: SchemaPart | undefined
   readonly problems: readonly LoginProblem[]
@@ -40,7 +40,10 @@ interface LoginProblem {
  *
  * @returns problems if the application has no such route, or its body has no fields for a form
  */
-export function readLogin({ path: page, login }: AdminOptions, routes: DescribedRoutes): Login {
+export function readLogin(
+  { path: page, login }: AdminOptions,
+  routes: DescribedRoutes,
+): DescribedLogin {
   const { path, signOut, buttons = true } = login
   const signOutPath = `${page}/api/sign-out`
   const prefix = prefixOf(signOutPath, routes)

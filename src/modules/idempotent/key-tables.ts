@@ -27,17 +27,18 @@ export async function createKeyTables(database: Database): Promise<void> {
   await database.ensureTable(processes, createProcesses)
 }
 
-type ValueSql = SqlFragments['value']
-
 export type KeyStatements = ReturnType<typeof prepareKeyStatements>
 export type ProcessStatements = ReturnType<typeof prepareProcessStatements>
 
 /** Times are milliseconds since 1970. Writes with a `claim` do nothing once another request has claimed the key. */
 export function prepareKeyStatements(database: Database) {
   const tables = [keys]
-  const prepare = (kind: CustomSqlOptions['kind'], write: (value: ValueSql) => string): CustomSql =>
-    database.prepare({ kind, tables }, ({ value }) => write(value))
-  const isClaimed = (value: ValueSql): string => `id = ${value('id')} and claim = ${value('claim')}`
+  const prepare = (
+    kind: CustomSqlOptions['kind'],
+    write: (value: SqlFragments['value']) => string,
+  ): CustomSql => database.prepare({ kind, tables }, ({ value }) => write(value))
+  const isClaimed = (value: SqlFragments['value']): string =>
+    `id = ${value('id')} and claim = ${value('claim')}`
   return {
     claim: database.prepare({ kind: 'upsert', tables: [keys, processes] }, writeClaim),
     /** Returns the hash, the answer and the process. */

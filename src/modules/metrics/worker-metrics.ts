@@ -13,7 +13,7 @@ const primaryTimeoutMs = 2500
 const reportIntervalMs = 500
 
 /** Messages between the processes. `applicationId` numbers the applications of a process that have metrics. */
-type WorkerMessage = { readonly filigree: 'metrics'; readonly applicationId: number } & (
+type MetricsMessage = { readonly filigree: 'metrics'; readonly applicationId: number } & (
   | { readonly kind: 'counts'; readonly families: readonly Family[] }
   | { readonly kind: 'request'; readonly id: number; readonly families: readonly Family[] }
   | { readonly kind: 'measure'; readonly id: number }
@@ -80,7 +80,7 @@ export class WorkerMetrics {
 
   #listenToPrimary(): void {
     const onMessage = (value: unknown): void => {
-      const message = value as WorkerMessage
+      const message = value as MetricsMessage
       if (!isMetricsMessage(message, this.#applicationId)) return
       if (message.kind === 'measure') {
         send({
@@ -160,10 +160,10 @@ function collectInPrimary(applicationId: number): () => void {
       kind: 'response',
       id,
       parts: [...parts].map(([worker, families]) => ({ worker, families })),
-    } satisfies WorkerMessage)
+    } satisfies MetricsMessage)
   }
   const onMessage = (worker: Worker, value: unknown): void => {
-    const message = value as WorkerMessage
+    const message = value as MetricsMessage
     if (!isMetricsMessage(message, applicationId)) return
     if (message.kind === 'counts') latestCounts.set(worker.id, message.families)
     else if (message.kind === 'measured') collectors.get(message.id)?.(worker.id, message.families)
@@ -188,7 +188,7 @@ function collectInPrimary(applicationId: number): () => void {
   }
 }
 
-function isMetricsMessage(message: WorkerMessage, applicationId: number): boolean {
+function isMetricsMessage(message: MetricsMessage, applicationId: number): boolean {
   return (
     typeof message === 'object' &&
     (message as unknown) !== null &&
@@ -204,6 +204,6 @@ function heading(applicationId: number): {
   return { filigree: 'metrics', applicationId }
 }
 
-function send(message: WorkerMessage): void {
+function send(message: MetricsMessage): void {
   if (process.connected) process.send?.(message)
 }

@@ -41,7 +41,7 @@ export interface MadeMigration {
 }
 
 /** The migration of one engine. */
-interface MigrationStep {
+interface EngineStep {
   readonly dialect: Dialect
   readonly schemas: readonly TableSchema[]
   readonly differences: readonly Difference[]
@@ -186,7 +186,7 @@ export const down = async ({ sql }) => {
 async function fillFirst(
   folder: string,
   migrationName: string,
-  steps: readonly MigrationStep[],
+  steps: readonly EngineStep[],
 ): Promise<string[]> {
   const paths: string[] = []
   for (const { dialect, isFirst } of steps) {
@@ -212,7 +212,7 @@ async function nextName(folder: string, name: string, now: number): Promise<stri
   return `${toStamp(timestamp)}_${nameParts.join('-')}`
 }
 
-async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep> {
+async function findStep(making: Making, dialect: Dialect): Promise<EngineStep> {
   const { database, folder, now, actual } = making
   const schemas = toSchema(database.tables, dialect, now)
   const { sqlFiles } = await readMigrations(folder, dialect.name)
@@ -249,7 +249,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
 }
 
 /** True if a migration that changes a type has not run yet. Records may work with both types, so nothing blocks. */
-async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Promise<boolean> {
+async function isOpen({ database }: Making, steps: readonly EngineStep[]): Promise<boolean> {
   const { engine } = database.context
   const step = steps.find(({ dialect }) => dialect.name === database.engineName)
   if (step === undefined) return false
@@ -280,8 +280,8 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 /** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
 function repairManualChanges(
   { database, actual }: Making,
-  steps: readonly MigrationStep[],
-): MigrationStep[] {
+  steps: readonly EngineStep[],
+): EngineStep[] {
   if (database.context.dialect.tables.replay !== undefined) {
     const messages = actual.map(({ message }) => message).join(' ')
     throw migrationError(

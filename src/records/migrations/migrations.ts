@@ -30,7 +30,7 @@ import {
 } from '../../engines/contract/statement.js'
 import { createOwnTable } from '../own-tables.js'
 
-interface CheckOptions {
+interface MigrationCheckOptions {
   readonly folder: string
   /** The names of the engines in use. Default: the engines that have migrations; if none has, all. */
   readonly engines: readonly string[] | undefined
@@ -46,7 +46,7 @@ interface CheckOptions {
  */
 export async function checkMigrations(
   tables: Iterable<Table>,
-  { folder, engines, load = importFile }: CheckOptions,
+  { folder, engines, load = importFile }: MigrationCheckOptions,
 ): Promise<string[]> {
   const all = [...tables]
   const found: string[] = []
@@ -88,14 +88,14 @@ export interface MigrationOptions {
   now?: () => number
 }
 
-interface RunOptions extends MigrationOptions {
+interface MigrationRunOptions extends MigrationOptions {
   /** Imports a migration in code. Default: as Node.js does. */
   load?: LoadFile
   /** Called while a migration in code runs, with the rows that it has changed so far and all rows. */
   onProgress?: (name: string, done: number, total: number | undefined) => void
 }
 
-export interface MigrateUpOptions extends RunOptions {
+export interface MigrateUpOptions extends MigrationRunOptions {
   /** Called before a migration runs. */
   onStart?: (name: string) => void
   /** Called after a migration is committed. */
@@ -211,7 +211,12 @@ async function runUp(
  */
 export async function migrateDown(
   database: Database,
-  { folder = defaultFolder, steps = 1, load, onProgress }: RunOptions & { steps?: number } = {},
+  {
+    folder = defaultFolder,
+    steps = 1,
+    load,
+    onProgress,
+  }: MigrationRunOptions & { steps?: number } = {},
 ): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)

@@ -81,7 +81,7 @@ interface BatchWork extends CodeWork {
 }
 
 /** Where the last finished batch has ended. */
-interface Position {
+interface BatchProgress {
   /** The values of the primary key as text. */
   readonly key: readonly string[]
   /** The number of rows so far. */
@@ -120,7 +120,7 @@ async function runBatch(
   const { rows: stored } = await sql<{ progress: string; direction: string }>`
     select progress, direction from filigree_migration_batch where name = ${name}`
   const position = stored.find((one) => one.direction === direction)
-  const last = position && (JSON.parse(position.progress) as Position)
+  const last = position && (JSON.parse(position.progress) as BatchProgress)
   const { rows, lastKey } = await readRows(context, { table, key, size, after: last?.key })
   const done = (last?.done ?? 0) + rows.length
   const batchContext: BatchContext = { ...context, rows }
@@ -129,7 +129,7 @@ async function runBatch(
   const isLast = rows.length < size
   if (isLast) await finish()
   else {
-    const text = JSON.stringify({ key: lastKey, done } satisfies Position)
+    const text = JSON.stringify({ key: lastKey, done } satisfies BatchProgress)
     await sql`insert into filigree_migration_batch (name, direction, progress)
       values (${name}, ${direction}, ${text})`
   }

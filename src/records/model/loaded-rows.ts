@@ -32,7 +32,7 @@ export type Visible<T, Paths extends string> = Row<T> & {
 export type MaybeLoaded<T> = Row<T> & { [K in RelatedName<T>]?: Related<T, K, 'maybe', never> }
 
 /** A row with the numbers of its related rows, which `counts` has named: `reviewsCount`. */
-export type WithCounts<T, Names extends string> = T & Counts<Names>
+export type WithCounts<T, Names extends string> = T & RelatedCounts<Names>
 
 /** A row without its relations: `Row<T>`, or the class itself for a record without relations. */
 export type RowOf<T> = [RelatedName<T>] extends [never] ? T : Row<T>
@@ -43,33 +43,36 @@ export type RowOf<T> = [RelatedName<T>] extends [never] ? T : Row<T>
  * @typeParam O the type of the options: `{ with: ['project'], counts: ['reviews'] }`
  * @typeParam R `visible` for a row that a caller may see
  */
-export type RowBy<T, O, R extends Reading = 'loaded'> = O extends {
+export type RowBy<T, O, R extends RelationState = 'loaded'> = O extends {
   readonly counts: readonly (infer Name extends string)[]
 }
   ? number extends O['counts']['length']
-    ? LoadedBy<T, WithOf<O>, R> & Partial<Counts<Name>>
+    ? LoadedBy<T, WithOf<O>, R> & Partial<RelatedCounts<Name>>
     : WithCounts<LoadedBy<T, WithOf<O>, R>, Name>
   : LoadedBy<T, WithOf<O>, R>
 
 /** What is known about a related row: it was read, by a caller, or it may have been read. */
-type Reading = 'loaded' | 'visible' | 'maybe'
+type RelationState = 'loaded' | 'visible' | 'maybe'
 
-type Counts<Names extends string> = { [Name in Names as `${Name}Count`]: number }
+type RelatedCounts<Names extends string> = { [Name in Names as `${Name}Count`]: number }
 
 type WithOf<O> = O extends { readonly with?: infer Paths } ? Paths : undefined
 
-type LoadedBy<T, Paths, R extends Reading> = [unknown] extends [Paths]
+type LoadedBy<T, Paths, R extends RelationState> = [unknown] extends [Paths]
   ? RowOf<T>
   : number extends Extract<Paths, readonly unknown[]>['length']
     ? MaybeLoaded<T>
     : LoadedByTuple<T, Paths, R>
 
 /** Literal lists, such as `all ? ['project'] : []`. */
-type LoadedByTuple<T, Paths, R extends Reading> = Paths extends readonly [unknown, ...unknown[]]
+type LoadedByTuple<T, Paths, R extends RelationState> = Paths extends readonly [
+  unknown,
+  ...unknown[],
+]
   ? ReadRow<T, R, Paths[number] & string>
   : RowOf<T>
 
-type ReadRow<T, R extends Reading, Paths extends string> = R extends 'maybe'
+type ReadRow<T, R extends RelationState, Paths extends string> = R extends 'maybe'
   ? MaybeLoaded<T>
   : [Paths] extends [never]
     ? RowOf<T>
@@ -89,7 +92,7 @@ type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path
 type RestOf<Path, Name extends string> = Path extends `${Name}.${infer Rest}` ? Rest : never
 
 /** The value of a relation. */
-type Related<T, K extends keyof T, R extends Reading, Paths extends string> =
+type Related<T, K extends keyof T, R extends RelationState, Paths extends string> =
   Unmarked<NonNullable<T[K]>> extends infer Value
     ? Value extends readonly (infer Item)[]
       ? ReadRow<Unmarked<Item>, R, Paths>[]
@@ -97,7 +100,7 @@ type Related<T, K extends keyof T, R extends Reading, Paths extends string> =
     : never
 
 /** Null if the property may be null, if the key of the other row may be, or if a caller may not see that row. */
-type NullOf<T, K extends keyof T, R extends Reading> = R extends 'loaded'
+type NullOf<T, K extends keyof T, R extends RelationState> = R extends 'loaded'
   ? null extends T[K]
     ? null
     : T[`${K & string}Id` & keyof T] extends infer Key
