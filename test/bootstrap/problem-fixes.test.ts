@@ -833,6 +833,7 @@ const untestedCodes: Readonly<globalThis.Record<string, string>> = {
   PUBLIC_URL_MISSING: 'depends on the environment: public-url.test.ts',
   DATABASE_UNREACHABLE: 'depends on the machine',
   DATABASE_UNREADABLE: 'depends on the machine',
+  STORED_VALUE: 'depends on the stored rows: stored-decimals.test.ts',
   SCHEMA_DIFFERS: 'depends on the database: schema.test.ts',
   SCHEMA_LOCKED: 'depends on the database',
   MIGRATION_FAILED: 'depends on the database',
