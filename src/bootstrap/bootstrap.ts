@@ -2,7 +2,6 @@
  * Starts an application, in this order: metadata → checked, frozen data (`plan-application.ts`) → database → providers
  * → a route table → a server.
  */
-import { Problems } from '../errors/problems.js'
 import { Auth } from '../auth/auth.js'
 import { explainUncaughtErrors } from '../errors/uncaught-errors.js'
 import type { Gate } from '../auth/gate.js'
@@ -23,8 +22,6 @@ import type { Class } from '../metadata/class.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
 import { followUsers, hooksReadCaller } from '../records/statements/hooks.js'
-import type { NearRoute } from '../routing/nearest-routes.js'
-import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
 import { type Application, createApplication, logFailure } from './application.js'
 import { isCaptured, developmentHostOf, type AttachedHost } from './cli-hooks.js'
@@ -36,6 +33,7 @@ import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
 import { socketEndpoints } from './graphql-routes.js'
+import { suggestedRoutes } from './suggested-routes.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
 import { createUpgrades } from '../serving/sockets/upgrades.js'
 import { learnSecrets } from './learn-secrets.js'
@@ -287,25 +285,6 @@ function createErrorPages(
     developmentPage: attached?.errorPage,
     developmentHint: attached?.errorHint,
   })
-}
-
-/** routes that are suggested to a developer: of controllers, the documentation and GraphQL. */
-function suggestedRoutes({ routes, settings, graphql }: ApplicationPlan): NearRoute[] {
-  const { docs, basePath } = settings
-  const endpoints = graphql.instances.flatMap(({ routes: paths, ide }) =>
-    paths.map(({ path }) => ({ method: ide ? 'GET' : 'POST', path })),
-  )
-  const framework = [
-    ...(docs === undefined ? [] : [{ method: 'GET', path: docs.path }]),
-    ...endpoints,
-  ]
-  return [
-    ...reachable(routes).map(({ route }) => route),
-    ...framework.flatMap(({ method, path }) => {
-      const pattern = parsePattern(joinPaths(basePath, path), new Problems())
-      return pattern === undefined ? [] : [{ method, pattern }]
-    }),
-  ]
 }
 
 function createDispatcher(

@@ -204,9 +204,17 @@ describe('filigree explain CODE', () => {
     const path = await runIn(folder, ['explain', 'UNKNOWN_PATH_TYPE'])
     expect(path).toEqual({
       ...{ code: 0, err: '' },
-      out: 'UNKNOWN_PATH_TYPE (At the start, Routes and access)\n  Use int, float, path, uuid or slug.\n',
+      out: [
+        'UNKNOWN_PATH_TYPE (At the start, Routes and access)',
+        '  A path parameter has an unknown type. Use int, float, path, uuid or slug.',
+        '',
+        "  Wrong:  @Get('/<id:integer>')",
+        "  Right:  @Get('/<id:int>')",
+        '',
+      ].join('\n'),
     })
     const { out } = await runIn(folder, ['explain', 'CONFLICT', '--json'])
+    expect(out).not.toContain('example')
     expect(JSON.parse(out)).toMatchObject([
       { code: 'CONFLICT', section: 'To clients', status: '409' },
       { code: 'CONFLICT', section: 'In GraphQL' },

@@ -60,10 +60,13 @@ describe('filigree explain', () => {
       handler: null,
       answer: '405: the methods of this path are GET, HEAD',
     })
-    expect(await explain('GET', '/itms')).toMatchObject({
-      code: 1,
-      answer: '404: no route has this path',
-    })
+    const { nearest, ...missing } = await explain('GET', '/itms/new')
+    expect(missing).toMatchObject({ code: 1, answer: '404: no route has this path', others: [] })
+    expect(nearest?.[0]).toBe('GET /items/new')
+    expect((await explain('HEAD', '/graphq')).nearest).toContain('GET /graphql')
+    const { out } = await run('explain', 'GET', '/itms/new', '--module', desk)
+    expect(out).toMatch(/^GET \/itms\/new → 404: .*\n\nNearest routes:\n {2}GET \/items\/new\n/)
+    expect((await explain('DELETE', '/items/new')).nearest).toBeUndefined()
   })
 
   it('lists the steps before the handler, in order', async () => {

@@ -2,6 +2,7 @@
 import { Problems } from '../../errors/problems.js'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { recordOf } from '../../bootstrap/public-access.js'
+import { suggestedRoutes } from '../../bootstrap/suggested-routes.js'
 import { tokenAccess } from '../../auth/access.js'
 import type { Class } from '../../metadata/class.js'
 import type { Claims } from '../../http/request.js'
@@ -9,6 +10,7 @@ import { readShape } from '../../fields/shape.js'
 import { readTables } from '../../records/model/read-table.js'
 import { describeRows } from '../../records/policy/visible-rows.js'
 import { policyOf, type WriteOperation } from '../../records/rights/record-policy.js'
+import { findNearestRoutes } from '../../routing/nearest-routes.js'
 import { methods, RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, dependsOnCaller } from '../../openapi/documented-route.js'
@@ -27,6 +29,8 @@ export interface ExplainedRoute {
   readonly parameters: Readonly<Record<string, string | number>>
   /** 404 or 405 with the reason. Undefined if a route matches. */
   readonly answer?: string
+  /** The routes with the most similar paths, the best first. Only for 404. */
+  readonly nearest?: readonly string[]
   /** Similar routes, and why they do not match. */
   readonly others: readonly { readonly route: string; readonly reason: string }[]
   /** The steps of the request up to the response, in order. */
@@ -70,11 +74,14 @@ export function explainRoute(
     })
   if (winner === undefined) {
     const allowed = table.allowedMethods(path)
-    const answer =
-      allowed.length === 0
-        ? '404: no route has this path'
-        : `405: the methods of this path are ${allowed.join(', ')}`
-    return { method, path, handler: null, pattern: null, parameters: {}, answer, others, steps: [] }
+    const noRoute = { handler: null, pattern: null, parameters: {}, steps: [] }
+    const unmatched = { method, path, others, ...noRoute }
+    if (allowed.length > 0)
+      return { ...unmatched, answer: `405: the methods of this path are ${allowed.join(', ')}` }
+    const nearest = findNearestRoutes(suggestedRoutes(plan), routeMethod, path).map(
+      (near) => `${near.method} ${near.pattern.text}`,
+    )
+    return { ...unmatched, answer: '404: no route has this path', nearest }
   }
   const { route } = winner
   const names = route.pattern.names

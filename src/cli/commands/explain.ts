@@ -24,9 +24,9 @@ export const explainCommand = defineCommand({
   usage: "filigree explain GET /items/7 | '{ items { id } }' | CODE",
   summary: 'explains a request, a GraphQL operation or an error code',
   description: `Of a request it shows which route matches, why similar routes do not, and the steps before the handler: gate, checks,
-interceptors, rights. Of a GraphQL operation it shows the cost, the gate, and for queries the SQL with the database's plan. Queries
-run in a read-only transaction, which is rolled back. The application is not started. Of an error code it shows the cause and
-what to do.`,
+interceptors, rights. If no route matches, it shows the nearest ones. Of a GraphQL operation it shows the cost, the gate, and
+for queries the SQL with the database's plan. Queries run in a read-only transaction, which is rolled back. The application is
+not started. Of an error code it shows the cause, what to do, and for common mistakes a wrong and a right example.`,
   options: {
     as: option('<json>', 'the claims of the caller. Default: a caller without a token'),
     module: moduleOption,
@@ -68,7 +68,8 @@ what to do.`,
 })
 
 function toText(explained: ExplainedRoute): string {
-  const { method, path, pattern, handler, parameters, answer, others, steps } = explained
+  const { method, path, pattern, handler, parameters, others, steps } = explained
+  const { answer, nearest = [] } = explained
   const parameterLines = Object.entries(parameters).map(
     ([name, value]) => `${name} = ${JSON.stringify(value)}`,
   )
@@ -82,6 +83,8 @@ function toText(explained: ExplainedRoute): string {
         ]
   const sections = [lines.join('\n') + '\n']
   if (steps.length > 0) sections.push(toTable(steps.map(({ step, what }) => [`  ${step}`, what])))
+  if (nearest.length > 0)
+    sections.push(`Nearest routes:\n${nearest.map((route) => `  ${route}\n`).join('')}`)
   if (others.length > 0) {
     sections.push(
       `Not these:\n${toTable(others.map(({ route, reason }) => [`  ${route}`, reason]))}`,
@@ -116,7 +119,17 @@ interface Explanation {
   /** The status of a response. Undefined for problems at the start, and in GraphQL. */
   readonly status: string | undefined
   readonly text: string
+  /** The mistake in code, and the same code without it. Only of common codes. */
+  readonly example: CodeExample | undefined
 }
+
+interface CodeExample {
+  readonly wrong: string
+  readonly right: string
+}
+
+/** The heading of the table of examples. */
+const examplesHeading = 'Examples'
 
 /** @returns true for a text such as `UNKNOWN_PATH_TYPE`, but not for a method of HTTP */
 function isErrorCode(text: string): boolean {
@@ -139,26 +152,41 @@ async function explainCode(
   await out(json ? toJson(found) : found.map(explanationToText).join('\n'))
 }
 
-/** Reads the rows of tables whose first or second cell has codes. */
+/** Reads the rows of tables whose first or second cell has codes, and the table of examples. */
 function readExplanations(page: string): Explanation[] {
   const headings: string[] = []
-  return page.split('\n').flatMap((line) => {
+  const found: Omit<Explanation, 'example'>[] = []
+  const examples = new Map<string, CodeExample>()
+  for (const line of page.split('\n')) {
     const [, marks, heading] = /^(#{2,3}) (.+)$/.exec(line) ?? []
     if (marks !== undefined && heading !== undefined) headings.splice(marks.length - 2, 2, heading)
-    if (!line.startsWith('|')) return []
-    const cells = line
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map((cell) => cell.trim().replaceAll('\\|', '|'))
+    const cells = readCells(line)
     const index = cells.findIndex((cell) => /^`[A-Z0-9_]{3,}`/.test(cell))
-    if (index === -1) return []
+    if (index === -1) continue
     const codes = [...(cells[index] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].flatMap(
       ([, code]) => code ?? [],
     )
-    const text = plainText(cells[index + 1] ?? '')
+    const [text = '', right = ''] = cells.slice(index + 1).map(plainText)
     const status = index === 0 ? undefined : cells[0]
-    return codes.map((code) => ({ code, section: headings.join(', '), status, text }))
-  })
+    const section = headings.join(', ')
+    for (const code of codes)
+      if (section === examplesHeading)
+        examples.set(code, { wrong: withoutMarks(text), right: withoutMarks(right) })
+      else found.push({ code, section, status, text })
+  }
+  return found.map((one) => ({ ...one, example: examples.get(one.code) }))
+}
+
+/** @returns the cells of a row of a table; none for other lines */
+function readCells(line: string): string[] {
+  if (!line.startsWith('|')) return []
+  const cells = line.split(/(?<!\\)\|/).slice(1, -1)
+  return cells.map((cell) => cell.trim().replaceAll('\\|', '|'))
+}
+
+/** Removes the Markdown of code. */
+function withoutMarks(code: string): string {
+  return code.replace(/^`|`$/g, '')
 }
 
 /** Removes the Markdown of links. */
@@ -166,8 +194,10 @@ function plainText(text: string): string {
   return text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 }
 
-function explanationToText({ code, section, status, text }: Explanation): string {
+function explanationToText({ code, section, status, text, example }: Explanation): string {
   const origin = status === undefined ? section : `${section}, status ${status}`
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.:]$/.test(text) ? '' : '.'}`
-  return `${code} (${origin})\n  ${sentence}\n`
+  const exampleLines =
+    example === undefined ? '' : `\n  Wrong:  ${example.wrong}\n  Right:  ${example.right}\n`
+  return `${code} (${origin})\n  ${sentence}\n${exampleLines}`
 }
