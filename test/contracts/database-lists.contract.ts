@@ -233,7 +233,8 @@ export function describeLists(fixture: Fixture): void {
       { orderBy: { name: 'sideways' } },
       { orderBy: { name: 'asc; drop table product' } },
       { orderBy: { extra: 'asc' } },
-      { orderBy: 'name' },
+      { orderBy: 'nope' },
+      { orderBy: 'name; drop table product' },
       { with: ['nope'] },
       { with: ['category.nope'] },
     ])('refuses %j with 400', async (options) => {
