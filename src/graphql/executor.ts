@@ -18,7 +18,8 @@ import { graphqlEvents, type GraphqlEvent, notRun, type Outcome } from './outcom
 import type { VariableValues } from './variables.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
-import { graphqlCodes, withoutSuggestion } from './errors.js'
+import { graphqlCodes } from './errors.js'
+import { describeVariableErrors } from './variable-errors.js'
 import { findExcessValues, errorOptions } from './variables.js'
 import { isGenerated, resultGuardOf } from './declarations.js'
 import { graphqlLibrary } from './library.js'
@@ -328,8 +329,11 @@ export class Executor {
         input,
         errorOptions(input),
       )
-      if (read.errors !== undefined)
-        return notRun(withVariableCode(read.errors, this.built.securedNames))
+      if (read.errors !== undefined) {
+        const { securedNames } = this.built
+        const sent = { schema, definitions, input, securedNames }
+        return notRun(describeVariableErrors(read.errors, sent))
+      }
       variables = read.coerced
     }
     return this.#limitCost(operation, { variables })
@@ -367,8 +371,6 @@ export class Executor {
   }
 }
 
-const noNames: ReadonlySet<string> = new Set()
-
 const noVariables: CoercedVariables = Object.freeze({
   variables: Object.freeze({}),
 })
@@ -400,22 +402,8 @@ function isCoerced(coerced: CoercedVariables | Outcome): coerced is CoercedVaria
 
 function toOutcome({ data, errors }: ExecutionResult): Outcome {
   // After validation, graphql-js returns no data only if variables are invalid.
-  if (data === undefined) return notRun(withVariableCode(errors ?? []))
+  if (data === undefined) return notRun(describeVariableErrors(errors ?? []))
   return { data, text: undefined, errors, refused: undefined }
-}
-
-/** Adds the code to errors of variables. Errors with a path were thrown by a field and stay as they are. */
-function withVariableCode(
-  errors: readonly GraphQLError[],
-  securedNames: ReadonlySet<string> = noNames,
-): GraphQLError[] {
-  const { GraphQLError } = graphqlLibrary()
-  const extensions = { code: graphqlCodes.variables }
-  return errors.map((error) => {
-    const { message, nodes, path } = error
-    if (path !== undefined) return error
-    return new GraphQLError(withoutSuggestion(message, securedNames), { nodes, extensions })
-  })
 }
 
 function refuse(

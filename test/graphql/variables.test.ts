@@ -8,6 +8,8 @@ import {
   type FieldNode,
   type OperationDefinitionNode,
 } from 'graphql'
+import type { FieldError } from '../../src/errors/field-error.js'
+import { describeVariableErrors } from '../../src/graphql/variable-errors.js'
 import { compileVariables } from '../../src/graphql/variables.js'
 import { compileArguments } from '../../src/graphql/planner/compile-arguments.js'
 
@@ -97,6 +99,56 @@ describe('compiled variables', () => {
     const definitions = definitionsOf('query ($constructor: Int, $toString: ID) { __typename }')
     const read = compileVariables(schema, definitions)({ toString: 'a' })
     expect(Object.entries(read ?? {})).toEqual([['toString', 'a']])
+  })
+})
+
+describe('errors of variables', () => {
+  const declared = types.map((type) => `$v: ${type}`)
+
+  it.each(declared)('have the path of each invalid value: %s', (declaration) => {
+    const definitions = definitionsOf(`query (${declaration}) { __typename }`)
+    for (const value of values) {
+      const input = value === nothing ? {} : { v: value }
+      const { errors = [] } = getVariableValues(schema, definitions, input)
+      const described = describeVariableErrors(errors, { schema, definitions, input })
+      expect(described.map(({ message }) => message)).toEqual(errors.map(({ message }) => message))
+      for (const { message, extensions } of described) {
+        const [{ path }] = extensions.errors as [FieldError]
+        const at = /" at "([^"]+)"|$/.exec(message)?.[1] ?? 'v'
+        expect(`${path}.`).toContain(`${at.replaceAll('[', '.').replaceAll(']', '')}.`)
+      }
+    }
+  })
+
+  it('have the code and the message of REST for missing and unknown fields', () => {
+    const definitions = definitionsOf('query ($a: Int!, $leaf: Leaf, $tree: [Tree]) { __typename }')
+    const input = { leaf: { color: 'BLUE', constructor: null }, tree: [{ name: 1 }, { nam: 'oak' }] }
+    const { errors = [] } = getVariableValues(schema, definitions, input)
+    const described = describeVariableErrors(errors, { schema, definitions, input })
+    expect(described.flatMap(({ extensions }) => extensions.errors)).toEqual([
+      { path: 'a', code: 'required', message: 'a is required' },
+      { path: 'leaf.size', code: 'required', message: 'leaf.size is required' },
+      { path: 'leaf.color', code: 'type', message: 'Value "BLUE" does not exist in "Color" enum.' },
+      {
+        path: 'tree.0.name',
+        code: 'type',
+        message: 'String cannot represent a non string value: 1',
+      },
+      { path: 'tree.1.nam', code: 'unknown', message: 'tree.1.nam is unknown' },
+    ])
+  })
+
+  it('beyond the limit have no path', () => {
+    const definitions = definitionsOf('query ($v: [Int]) { __typename }')
+    const input = { v: ['a', 'b', 'c'] }
+    const { errors = [] } = getVariableValues(schema, definitions, input, { maxErrors: 2 })
+    const described = describeVariableErrors(errors, { schema, definitions, input })
+    expect(described.map(({ extensions }) => extensions)).toMatchObject([
+      { code: 'BAD_VARIABLES', errors: [{ path: 'v.0' }] },
+      { code: 'BAD_VARIABLES', errors: [{ path: 'v.1' }] },
+      { code: 'BAD_VARIABLES' },
+    ])
+    expect(described[2]?.extensions).not.toHaveProperty('errors')
   })
 })
 
