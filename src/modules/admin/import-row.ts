@@ -96,9 +96,10 @@ function addLinks(
 }
 
 /**
- * Writes a row. Rejects it with the errors of its cells and the validation errors of the other fields together.
+ * Writes a row. Rejects it with the errors of its cells, and the validation errors and conflicts of the other fields,
+ * together.
  *
- * @throws {HttpError} 400 `VALIDATION`
+ * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
  */
 async function withAllErrors<R extends JsonRow | null>(
   cellErrors: readonly FieldError[],
@@ -109,13 +110,16 @@ async function withAllErrors<R extends JsonRow | null>(
     if (cellErrors.length === 0) return written
   } catch (error) {
     const isClientError = error instanceof HttpError && error.status < 500
-    if (cellErrors.length === 0 || !isClientError || error.code !== 'VALIDATION') throw error
+    if (cellErrors.length === 0 || !isClientError || !joinedCodes.has(error.code)) throw error
     const names = new Set(cellErrors.map(({ path }) => path))
-    const otherErrors = (error.errors ?? []).filter(({ path }) => !names.has(path))
+    const { code, message, errors = [{ path: '', code, message }] } = error
+    const otherErrors = errors.filter(({ path }) => !names.has(path))
     throw error.with({ errors: [...cellErrors, ...otherErrors] })
   }
   throw invalid(cellErrors)
 }
+
+const joinedCodes: ReadonlySet<string | undefined> = new Set(['VALIDATION', 'CONFLICT'])
 
 function noSuchRow({ key }: RecordRights): HttpError {
   return invalid([{ path: key.name, code: 'unknown', message: 'There is no such row.' }])
