@@ -19,6 +19,8 @@ export interface Marks {
   readonly ruleValue?: unknown
   /** Set if a write of the program caused the error: the name of the record, and whether it has the property. */
   readonly written?: { readonly record: string; readonly isKnown: boolean } | undefined
+  /** The key whose row does not exist. The message names it only to a client that sent it. */
+  readonly missingKey?: unknown
 }
 
 /**

@@ -50,6 +50,41 @@ export function unmarked(error: unknown, matches: (path: string) => boolean): un
   )
 }
 
+/**
+ * Names the keys whose rows do not exist: `projectId names no Project: 9 does not exist`. A client must learn no key that
+ * the program or a hook wrote.
+ *
+ * @param isSent whether the client sent the key, as text, at the path
+ */
+export function nameMissingKeys(
+  error: unknown,
+  isSent: (path: string, key: string) => boolean,
+): unknown {
+  if (!(error instanceof HttpError) || error.errors?.some(hasMissingKey) !== true) return error
+  return error.mapFields((fieldError) => {
+    const { path, message } = fieldError
+    const key = toText(marksOf(fieldError).missingKey)
+    if (key === undefined || !isSent(path, key)) return fieldError
+    const named = { ...fieldError, message: `${message}: ${key} does not exist` }
+    return withMarks(named, { missingKey: undefined })
+  })
+}
+
+function hasMissingKey(fieldError: FieldError): boolean {
+  return marksOf(fieldError).missingKey !== undefined
+}
+
+/** Longer than every number and every UUID. */
+const maxKeyLength = 50
+
+/** A key as text. Undefined for other values, such as the bytes of a driver, and for texts too long for a message. */
+function toText(key: unknown): string | undefined {
+  if (typeof key !== 'string' && typeof key !== 'number' && typeof key !== 'bigint')
+    return undefined
+  const text = String(key)
+  return text.length > maxKeyLength ? undefined : text
+}
+
 const routesOfClientValues = new WeakSet<object>()
 
 /**
@@ -98,20 +133,24 @@ export function attributeWriteError(
     (fieldError) => marksOf(fieldError).written !== undefined && !isSent(fieldError, sent),
   )
   return programErrors.length === 0
-    ? error
+    ? nameMissingKeys(error, (path, key) =>
+        valuesAt(sent, path).some((value) => toText(value)?.toLowerCase() === key.toLowerCase()),
+      )
     : new ProgramValueError(handler.name, programErrors, error)
 }
 
 function isSent(fieldError: FieldError, sent: readonly unknown[]): boolean {
   if (marksOf(fieldError).written?.isKnown === false) return false
   const { path, code } = fieldError
-  const steps = path.split('.')
-  // The client may have sent the row as part of its body: `create(body.ticket)`, `insertMany(body.rows)`.
-  const found = sent.flatMap((value) =>
-    [value, ...partsOf(value)].map((one) => valueAt(one, steps)),
-  )
+  const found = valuesAt(sent, path)
   // A missing value is the client's mistake only if the client sent null. The program has lost any other value.
   return found.some((value) => (code === 'required' ? value === null : value !== undefined))
+}
+
+/** The client may have sent the row as part of its body: `create(body.ticket)`, `insertMany(body.rows)`. */
+function valuesAt(sent: readonly unknown[], path: string): readonly unknown[] {
+  const steps = path.split('.')
+  return sent.flatMap((value) => [value, ...partsOf(value)].map((one) => valueAt(one, steps)))
 }
 
 function partsOf(value: unknown): readonly unknown[] {

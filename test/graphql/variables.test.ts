@@ -122,7 +122,10 @@ describe('errors of variables', () => {
 
   it('have the code and the message of REST for missing and unknown fields', () => {
     const definitions = definitionsOf('query ($a: Int!, $leaf: Leaf, $tree: [Tree]) { __typename }')
-    const input = { leaf: { color: 'BLUE', constructor: null }, tree: [{ name: 1 }, { nam: 'oak' }] }
+    const input = {
+      leaf: { color: 'BLUE', constructor: null },
+      tree: [{ name: 1 }, { nam: 'oak' }],
+    }
     const { errors = [] } = getVariableValues(schema, definitions, input)
     const described = describeVariableErrors(errors, { schema, definitions, input })
     expect(described.flatMap(({ extensions }) => extensions.errors)).toEqual([

@@ -141,7 +141,9 @@ describe('crud', () => {
     const json = { ...lamp, categoryId: 9 }
     const response = await app.inject({ method: 'POST', url: '/products', json })
     expect(response.status).toBe(409)
-    expect(response.json()).toMatchObject({ error: 'categoryId names no Category' })
+    expect(response.json()).toMatchObject({
+      error: 'categoryId names no Category: 9 does not exist',
+    })
   })
 
   it('never sends hidden fields', async () => {

@@ -172,7 +172,7 @@ async function checkReferences(
     if (relation.kind !== 'belongsTo' || isNullish(key)) continue
     if (before !== undefined && toKeyText(before[property]) === toKeyText(key)) continue
     const found = await readerOf(relation.target, source).find(key as Id)
-    if (found === null) throw noSuchKey(relation)
+    if (found === null) throw noSuchKey(relation, key)
   }
 }
 
@@ -184,7 +184,9 @@ async function checkLinks(source: Source, links: LinkSet): Promise<void> {
   const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
   const rows = keys.length === 0 ? [] : await readerOf(target, source).list({ where })
-  if (rows.length < new Set(ids.map(toKeyText)).size) throw links.toClientError(noSuchKey(relation))
+  const found = new Set(rows.map((row) => toKeyText(row[target.key.property])))
+  const missing = ids.find((id) => !found.has(toKeyText(toTypedKey(target, id))))
+  if (missing !== undefined) throw links.toClientError(noSuchKey(relation, missing))
 }
 
 /** @throws {HttpError} 409 if another row has the values of a unique index */

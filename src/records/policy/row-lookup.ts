@@ -27,6 +27,8 @@ import type { ClientView } from './client-view.js'
 import { toKey } from '../model/codec.js'
 import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
+import { nameMissingKeys } from '../../errors/field-errors.js'
+import type { Caller } from '../rights/caller.js'
 import { invalid } from '../filters/query-errors.js'
 
 /** Reads the rows of a record. `Repository` documents the methods. */
@@ -96,7 +98,8 @@ export class KeyChecker {
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
       const visibleKeys = await this.visible(relation.target, [value as Id])
-      if (visibleKeys.length === 0) throw tree.toClientError(noSuchKey(relation))
+      if (visibleKeys.length === 0)
+        throw tree.toClientError(sentKeyError(noSuchKey(relation, value), this.#view.caller))
     }
     for (const link of tree.links) await this.#checkLinks(link)
   }
@@ -106,8 +109,10 @@ export class KeyChecker {
     const codec = this.#source.context.codecOf(relation.target)
     const keys = ids.filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
-    const visible = await this.visible(relation.target, keys)
-    if (visible.length < keys.length) throw toClientError(noSuchKey(relation))
+    const visible = new Set(await this.visible(relation.target, keys))
+    const missing = keys.find((id) => !visible.has(id))
+    if (missing !== undefined)
+      throw toClientError(sentKeyError(noSuchKey(relation, missing), this.#view.caller))
   }
 
   mustCheck(relation: Relation): boolean {
@@ -258,8 +263,17 @@ export class RowLookup {
         : new Set((await this.#keys.visible(target, ids)).map(toKeyText))
     for (const [index, id] of ids.entries())
       if (!visible.has(toKeyText(id)))
-        throw atKey(noSuchKey(relation), relation.table, pathOf(index))
+        throw atKey(
+          sentKeyError(noSuchKey(relation, id), this.#view.caller),
+          relation.table,
+          pathOf(index),
+        )
   }
+}
+
+/** An error about a key of the input itself, which names the key unless the program wrote the input. */
+export function sentKeyError(error: unknown, caller: Caller): unknown {
+  return caller.trusted ? error : nameMissingKeys(error, () => true)
 }
 
 /** The error for a row that is missing, invisible to the caller, or part of another parent. */

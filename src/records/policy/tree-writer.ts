@@ -5,7 +5,7 @@
 
 import type { Id } from '../filters/list-options.js'
 import type { Table, Relation, Instance } from '../model/table.js'
-import { type KeyChecker, notRelated, readerOf, RowLookup } from './row-lookup.js'
+import { type KeyChecker, notRelated, readerOf, RowLookup, sentKeyError } from './row-lookup.js'
 import type { Source } from '../statements/source.js'
 import { type Caller, forbidden } from '../rights/caller.js'
 import type { ClientView } from './client-view.js'
@@ -18,6 +18,7 @@ import {
   type LinkSet,
   type ToMany,
   toTypedKey,
+  isNullish,
   toKeyText,
   atKey,
   withValues,
@@ -27,6 +28,7 @@ import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { VisibleRows } from '../statements/row-filter.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
 import { concealErrors, canNameReferrers } from '../rights/secured-responses.js'
+import { nameMissingKeys } from '../../errors/field-errors.js'
 
 /** Conditions of an update. */
 export interface RowConditions {
@@ -162,7 +164,7 @@ export class TreeWriter {
     try {
       await this.#link(relation, ownKey, connect)
     } catch (error) {
-      throw atKey(error, relation.table, `${path}.connect`)
+      throw atKey(sentKeyError(error, this.#caller), relation.table, `${path}.connect`)
     }
   }
 
@@ -204,7 +206,7 @@ export class TreeWriter {
       const id = record[table.key.property] as Id
       await this.#link(relation, id, ids)
     } catch (error) {
-      throw toClientError(error)
+      throw toClientError(sentKeyError(error, this.#caller))
     }
   }
 
@@ -282,13 +284,22 @@ export function changeTree(
   )
 }
 
-/** An error about a row, in the caller's terms: with its paths, and without fields that a client may not read. */
-export function namedError(
-  error: unknown,
-  { table, toClientError }: Pick<WriteTree, 'table' | 'toClientError'>,
-  caller: Caller,
-): unknown {
-  return toClientError(caller.trusted ? error : concealErrors(error, table, caller))
+/**
+ * An error about a row, in the caller's terms: with its paths and the missing keys that it sent, and without fields that a
+ * client may not read.
+ */
+export function namedError(error: unknown, tree: WriteTree, caller: Caller): unknown {
+  const { table, toClientError } = tree
+  if (caller.trusted) return toClientError(error)
+  const visible = concealErrors(error, table, caller)
+  return toClientError(nameMissingKeys(visible, (path, key) => namesKey(tree, path, key)))
+}
+
+/** Whether the input of the row itself has the key: of a foreign key by its property, of links by their relation. */
+function namesKey({ values, derivedFields, links }: WriteTree, path: string, key: string): boolean {
+  const linkedIds = links.find(({ relation }) => relation.name === path)?.ids
+  const ids = linkedIds ?? (derivedFields.has(path) ? [] : [values[path]])
+  return ids.some((id) => !isNullish(id) && toKeyText(id) === toKeyText(key))
 }
 
 /**

@@ -3,6 +3,7 @@
  * decisions, Records: writes.
  */
 import { HttpError } from '../../errors/http-error.js'
+import { withMarks } from '../../errors/field-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -16,6 +17,8 @@ export type StatementPurpose = 'read' | 'write' | 'delete'
 export interface Hint {
   /** The relation whose key refers to no row. */
   readonly broken?: Relation | undefined
+  /** The key that was written for a relation. */
+  readonly keyOf?: ((relation: Relation) => unknown) | undefined
   /** The record whose rows still refer to the key. */
   readonly referrer?: Referrer | undefined
 }
@@ -34,7 +37,7 @@ export function toClientError(
   error: unknown,
   table: Table,
   purpose: StatementPurpose,
-  { broken, referrer }: Hint = {},
+  { broken, keyOf, referrer }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineError)) return error
   const declared = table.constraints.get(error.constraint ?? '')
@@ -47,7 +50,7 @@ export function toClientError(
     case 'reference':
       return purpose === 'delete'
         ? toReferrerError(table, error, referrer)
-        : toReferenceError(table, error, broken)
+        : toReferenceError(table, error, { broken, keyOf })
     case 'value':
       return toValueError(table, error)
     case 'keysExhausted':
@@ -174,20 +177,28 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineError): read
 function toReferenceError(
   table: Table,
   engineError: EngineError,
-  broken: Relation | undefined,
+  { broken, keyOf }: Hint,
 ): HttpError {
   const relation = broken ?? relationOf(table, engineError.constraint)
   if (relation === undefined) return conflict('A record it refers to does not exist.', engineError)
-  return noSuchKey(relation, engineError)
+  return noSuchKey(relation, keyOf?.(relation), engineError)
 }
 
-/** The error for a key whose row does not exist, or is invisible to the client. */
-export function noSuchKey(relation: Relation, engineError?: EngineError): HttpError {
+/**
+ * The error for a key whose row does not exist, or is invisible to the client. `nameMissingKeys` adds the key for a client
+ * that sent it.
+ */
+export function noSuchKey(
+  relation: Relation,
+  missingKey: unknown,
+  engineError?: EngineError,
+): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
   if (relation.local.field.hidden)
     return conflict('A record it refers to does not exist.', engineError)
   const message = `${path} names no ${relation.target.type.name}`
-  return conflict(message, engineError, [{ path, code: 'reference', message }])
+  const fieldError = { path, code: 'reference', message }
+  return conflict(message, engineError, [withMarks(fieldError, { missingKey })])
 }
 
 /** Finds the relation by the constraint's name. The framework's names of constraints contain their column. */

@@ -40,11 +40,14 @@ export async function changeLinks(
       await checkUndeletedKeys(relation, transaction, otherKeys)
     const plan = context.plansOf(table).link(relation, change.removes)
     let count = 0
-    for (const other of otherKeys) {
+    for (const [index, other] of otherKeys.entries()) {
       try {
         count += await runner.run(plan.statement, arrangeValues(plan, [ownKey, other]), 'count')
       } catch (error) {
-        throw toClientError(error, table, 'write', { broken: relation })
+        throw toClientError(error, table, 'write', {
+          broken: relation,
+          keyOf: () => change.ids[index],
+        })
       }
     }
     if (count > 0) transaction.changed({ event: 'updated', table, ids: [ownKey as Id] })

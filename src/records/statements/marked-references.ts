@@ -55,7 +55,7 @@ export function checkUndeleted(
           if (missing === undefined) return undefined
           const isSame = isUnchanged?.(relation.local, missing.key) ?? false
           return after(isSame, (same) => {
-            if (!same) throw noSuchKey(relation)
+            if (!same) throw noSuchKey(relation, missing.key)
           })
         })
       }),
@@ -71,7 +71,7 @@ export function checkUndeletedKeys(
 ): MaybePromise<void> {
   if (keys.length === 0) return undefined
   return after(missingKey(relation, source, keys), (missing) => {
-    if (missing !== undefined) throw noSuchKey(relation)
+    if (missing !== undefined) throw noSuchKey(relation, missing.key)
   })
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { after, type MaybePromise, attempt, promise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Instance, Table } from '../model/table.js'
+import type { Instance, Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
 import type { Source, RecordsContext } from './source.js'
 import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
@@ -85,7 +85,8 @@ export function checkForeignKeys(
     const value = record[column.property]
     if (value === undefined || value === null || canStore(encode(value))) continue
     for (const relation of relations.values())
-      if (relation.kind === 'belongsTo' && relation.local === column) throw noSuchKey(relation)
+      if (relation.kind === 'belongsTo' && relation.local === column)
+        throw noSuchKey(relation, value)
   }
 }
 
@@ -211,7 +212,8 @@ export function runRows(
       after(nameConstraint(table, source, error), (named): MaybePromise<readonly Row[]> => {
         if (record === undefined) throw toClientError(named, table, purpose)
         return after(findBrokenRelation(table, source, error, record), (broken): never => {
-          throw toClientError(named, table, purpose, { broken })
+          const keyOf = ({ local }: Relation): unknown => record[local.property]
+          throw toClientError(named, table, purpose, { broken, keyOf })
         })
       }),
   )
