@@ -8,9 +8,11 @@ import { readResponse } from './response.js'
 import type {
   ApiResponse,
   ClientOptions,
+  ClientSettings,
   Interceptor,
   RequestConfig,
   RequestOptions,
+  StoredTokens,
 } from './options.js'
 import type { Client, Untyped } from './routes.js'
 import { tokenAccessor } from './token.js'
@@ -22,15 +24,18 @@ export type * from './routes.js'
  * Makes a client with its own settings, interceptors and rotation.
  *
  * `createClient<Routes>()` knows the routes that `filigree types` wrote; without `Routes` every path is allowed.
+ *
+ * @param tokens the tokens by their keys, where the store is missing, blocked or full. Default: none yet. To share those of
+ * another client, pass its `configure({}).tokens`
  */
 export const createClient = <R extends object = Untyped>(
   settings: ClientOptions = {},
+  tokens: StoredTokens = {},
 ): Client<R> => {
   const interceptors = {
     request: new Set<Interceptor<RequestConfig>>(),
     response: new Set<Interceptor<ApiResponse>>(),
   }
-  const fallbackStore = {}
   let requestCount = 0
   /** The number of the request whose response has brought the last fresh token. */
   let lastRotation = 0
@@ -55,7 +60,7 @@ export const createClient = <R extends object = Untyped>(
     } = settings
     const requestInterceptors = [...interceptors.request]
     const responseInterceptors = [...interceptors.response]
-    const storedToken = tokenAccessor(fallbackStore, tokenKey, storage)
+    const storedToken = tokenAccessor(tokens, tokenKey, storage)
     let token = auth && storedToken()
     // Referenced after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and then it never
     // fires.
@@ -91,9 +96,9 @@ export const createClient = <R extends object = Untyped>(
         fresh &&
         auth &&
         sendsStoredToken &&
-        originOf(raw.url || config.url) == originOf(baseUrl) &&
         // Responses of earlier requests may come later, with an older token.
         requestNumber > lastRotation &&
+        originOf(raw.url || config.url) == originOf(baseUrl) &&
         // Not after the user has signed in or out meanwhile.
         (storedToken() === token || storedToken() === lastFreshToken)
       ) {
@@ -113,24 +118,24 @@ export const createClient = <R extends object = Untyped>(
     throw Object.assign(Error(response.status + ' ' + config.url), response)
   }
 
-  const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
-    send(method, path, options?.body, options)
   // `send` has no `this`, and a number is the shortest argument.
   const withBody = (method: string) => send.bind(0, method)
 
   return {
-    configure: (options: ClientOptions) => (settings = { ...settings, ...options }),
+    configure: (options: ClientOptions) =>
+      (settings = { ...settings, ...options, tokens } as ClientSettings),
     intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
       // Wrapped, so that a function that is registered twice counts as two.
       const entry: typeof interceptor = (value) => interceptor(value)
       interceptors[kind].add(entry)
       return () => interceptors[kind].delete(entry)
     },
-    get: bodyless('GET'),
+    get: (path: string, options?: RequestOptions) => send('GET', path, options?.body, options),
     post: withBody('POST'),
     put: withBody('PUT'),
     patch: withBody('PATCH'),
-    delete: bodyless('DELETE'),
+    delete: (path: string, options?: RequestOptions) =>
+      send('DELETE', path, options?.body, options),
     // The routes exist in types only.
   } as unknown as Client<R>
 }

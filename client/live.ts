@@ -126,8 +126,8 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   let ticker: ReturnType<typeof setInterval> | undefined
 
   const readToken = () => {
-    const { auth, tokenKey = 'app_token', storage } = client.configure({})
-    return auth && tokenAccessor({}, tokenKey, storage)()
+    const { auth, tokenKey = 'app_token', storage, tokens } = client.configure({})
+    return auth && tokenAccessor(tokens, tokenKey, storage)()
   }
 
   const queryOf = (path: string): OpenQuery => {
@@ -343,15 +343,18 @@ const openStream = async (
   const settings = client.configure({})
   const { fetch: runFetch = fetch } = settings
   let body!: ReadableStream<Uint8Array> | null
-  const streamClient = createClient({
-    ...settings,
-    // The client reads the head only, because the body does not end.
-    fetch: async (url, init) => {
-      const response = await runFetch(url, init)
-      if (response.ok) ({ body } = response)
-      return new Response(null, response)
+  const streamClient = createClient(
+    {
+      ...settings,
+      // The client reads the head only, because the body does not end.
+      fetch: async (url, init) => {
+        const response = await runFetch(url, init)
+        if (response.ok) ({ body } = response)
+        return new Response(null, response)
+      },
     },
-  })
+    settings.tokens,
+  )
   // A constant, because the types of Node.js do not know `cache`.
   const options = {
     signal,

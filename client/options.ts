@@ -38,6 +38,14 @@ export interface ClientOptions {
   fetch?: Fetch
 }
 
+/** The tokens by their keys, in the memory of the client. Used if the store is missing, blocked or full. */
+export type StoredTokens = Record<string, string | undefined>
+
+/** The current options of a client, and its memory. */
+export interface ClientSettings extends ClientOptions {
+  tokens: StoredTokens
+}
+
 /**
  * The options of all calls. Other options of `fetch` (`credentials`, `cache`, `keepalive` …) are passed on unchanged.
  */

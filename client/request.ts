@@ -45,7 +45,7 @@ export const encodeBody = (draft: Draft, token: string | false | undefined): voi
     }
   } else if ((body as FormData | undefined)?.append) {
     // Only the platform knows the boundary that it will use.
-    if (!/boundary=/i.test(headers['Content-Type'] as string)) delete headers['Content-Type']
+    if (!/boundary/i.test(headers['Content-Type'] as string)) delete headers['Content-Type']
     if (token) {
       const form = body as FormData
       const copy = (draft.body = new (form.constructor as typeof FormData)())

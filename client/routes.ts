@@ -27,6 +27,7 @@
 import type {
   ApiResponse,
   ClientOptions,
+  ClientSettings,
   CommonOptions,
   Interceptor,
   Params,
@@ -55,7 +56,7 @@ export interface ClientBase {
    *
    * @returns all settings as they are now
    */
-  configure(options: ClientOptions): ClientOptions
+  configure(options: ClientOptions): ClientSettings
   /** Runs for calls that start later, after those registered before it, until the returned function is called. */
   intercept(kind: 'request', interceptor: Interceptor<RequestConfig>): () => void
   /** Also runs before an unsuccessful response rejects the call. */

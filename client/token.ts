@@ -1,5 +1,5 @@
 /** Reads and stores the token, without a cache, so that all tabs agree. Source: specification, Authentication 6. */
-import type { TokenStore } from './options.js'
+import type { StoredTokens, TokenStore } from './options.js'
 
 // Missing in Node and in workers; reading it may throw if a browser blocks storage.
 declare const localStorage: TokenStore
@@ -9,7 +9,7 @@ declare const localStorage: TokenStore
  * @returns a function that returns the stored token. With an argument, it stores this token first
  */
 export const tokenAccessor =
-  (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>
+  (memory: StoredTokens, key: string, store?: TokenStore) =>
   (fresh?: string): string | undefined => {
     try {
       const target = store ?? localStorage

@@ -15,6 +15,7 @@ import {
 import { createClient } from '../../client/index.js'
 import { createLive, type LiveDetails } from '../../client/live.js'
 import { buildClient, type BuiltClient } from './built-client.js'
+import { recordFetch } from './recording-fetch.js'
 import { waitUntil } from '../wait-until.js'
 
 interface Row {
@@ -282,6 +283,23 @@ describe('api.live', () => {
       expect(requests).toBe(1)
     },
   )
+
+  it('shares the token of its client without a store', async () => {
+    const withToken = (FreshToken: string, status: number) =>
+      new Response('{}', { status, headers: { FreshToken } })
+    const { fetch, calls } = recordFetch(withToken('first', 200), withToken('second', 403))
+    const client = createClient({ fetch, auth: true, baseUrl: 'http://shop.example' })
+    await client.post('/login')
+    await new Promise<number>((resolve) => {
+      stops.push(createLive(client)('/lamps', () => undefined, { onClosed: resolve }))
+    })
+    await expect(client.get('/lamps')).rejects.toMatchObject({ status: 403 })
+    expect(calls.map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      'Bearer first',
+      'Bearer second',
+    ])
+  })
 
   it('begins again after 401 with another token alone', async () => {
     const store = new Map([['app_token', 'bad']])
