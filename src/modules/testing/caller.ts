@@ -1,4 +1,5 @@
 /** A caller of a tested application: with a token, with the static key, or anonymous. It stores cookies and reads streams of events. */
+import { MessageChannel } from 'node:worker_threads'
 import {
   declareOptions,
   option,
@@ -30,17 +31,39 @@ async function* readEvents(
   const decoder = new TextDecoder()
   let rest = ''
   let id = ''
-  for await (const bytes of body) {
-    rest += decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
-    for (let end = rest.indexOf('\n\n'); end !== -1; end = rest.indexOf('\n\n')) {
-      const fields = readFields(rest.slice(0, end))
-      rest = rest.slice(end + 2)
-      id = fields.get('id') ?? id
-      const data = fields.get('data')
-      if (data !== undefined) {
-        yield { event: fields.get('event') ?? 'message', data: parseData(data), id }
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { value: bytes, done } = await keepProcessAlive(reader.read())
+      if (done) return
+      rest += decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+      for (let end = rest.indexOf('\n\n'); end !== -1; end = rest.indexOf('\n\n')) {
+        const fields = readFields(rest.slice(0, end))
+        rest = rest.slice(end + 2)
+        id = fields.get('id') ?? id
+        const data = fields.get('data')
+        if (data !== undefined) {
+          yield { event: fields.get('event') ?? 'message', data: parseData(data), id }
+        }
       }
     }
+  } finally {
+    await reader.cancel()
+  }
+}
+
+/**
+ * Keeps the process alive until the promise settles. An application without a port has no socket that does, and node:test
+ * cancels tests that wait while nothing else runs.
+ */
+async function keepProcessAlive<T>(promise: Promise<T>): Promise<T> {
+  // Not a timer, because a test may replace timers.
+  const { port1: port } = new MessageChannel()
+  port.ref()
+  try {
+    return await promise
+  } finally {
+    port.close()
   }
 }
 
@@ -229,9 +252,8 @@ export class TestCaller {
     headers.set('accept', 'text/event-stream')
     if (body !== undefined) headers.set('content-type', 'application/json')
     const url = `http://localhost${withQuery(path, options.query)}`
-    const response = await this.#parts.app.handle(
-      new Request(url, { method, headers, ...(body === undefined ? {} : { body }) }),
-    )
+    const request = new Request(url, { method, headers, ...(body === undefined ? {} : { body }) })
+    const response = await keepProcessAlive(this.#parts.app.handle(request))
     this.#cookies.take(response.headers.getSetCookie())
     const type = response.headers.get('content-type') ?? ''
     if (!type.startsWith('text/event-stream') || response.body === null) {
