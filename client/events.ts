@@ -3,11 +3,13 @@
  */
 import { mergeHeaders, originOf, toAddress } from './request.js'
 import { readResponse } from './response.js'
-import type { ClientOptions, CommonOptions, Params } from './options.js'
+import type { ClientOptions, CommonOptions, Params, StoredTokens } from './options.js'
 import { tokenAccessor } from './token.js'
 import { readRetryAfter, wait } from './wait.js'
 
 export interface EventOptions extends ClientOptions, Pick<CommonOptions, 'signal' | 'credentials'> {
+  /** The memory of a client, for its token without a store: `client.configure({}).tokens`. Default: none. */
+  tokens?: StoredTokens
   /** Added to the query string of the path. */
   params?: Params
   /** Values for the `<name>` and `{name}` parts of the path. */
@@ -83,10 +85,11 @@ async function connect(
   options: EventOptions,
   state: StreamState,
 ): Promise<ConnectionAttempt> {
-  const { baseUrl = '', tokenKey = 'app_token', auth, storage, signal, credentials } = options
+  const { baseUrl = '', tokenKey = 'app_token', tokens = {}, auth, storage } = options
+  const { signal, credentials } = options
   const url = toAddress(baseUrl, path, options)
   const isOwnOrigin = originOf(url) === originOf(baseUrl)
-  const storedToken = tokenAccessor({}, tokenKey, storage)
+  const storedToken = tokenAccessor(tokens, tokenKey, storage)
   const token = auth && isOwnOrigin ? storedToken() : undefined
   const headers = mergeHeaders(
     { Accept: 'text/event-stream' },

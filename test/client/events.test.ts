@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap, Controller, events as stream, Get, Module, Secured } from 'filigree'
+import { createClient } from 'filigree/client'
 import { events, type EventOptions, type ServerEvent } from 'filigree/client/events'
 
 /** Answers each connection in turn; the last answer stays. */
@@ -148,6 +149,17 @@ describe('events', () => {
     connections = []
     await read({ auth: true, storage })
     expect(storedValues.has('app_token')).toBe(false)
+  })
+
+  it('shares the token of a client without a store', async () => {
+    const respondWith = (FreshToken: string) => (response: ServerResponse) =>
+      response.writeHead(204, { FreshToken }).end()
+    script = [respondWith('first'), respondWith('second')]
+    const client = createClient({ baseUrl, auth: true })
+    await client.post('/login')
+    await read(client.configure({}))
+    // A fresh token is stored only if the request has sent the token before it.
+    expect(client.configure({}).tokens).toEqual({ app_token: 'second' })
   })
 
   it('sends the stored token to its own origin', async () => {
