@@ -95,6 +95,7 @@ describe.each([
   const inFlight = {
     status: 409,
     error: 'The first request with this Idempotency-Key has not been answered yet.',
+    code: 'IDEMPOTENCY_IN_FLIGHT',
   }
 
   /** Starts an application, and sends a request whose handler waits for `release`. */
