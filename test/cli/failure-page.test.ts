@@ -157,7 +157,7 @@ describe('the page of a 500 under filigree dev', () => {
 
   it('without the secret has no message for JSON', async () => {
     const { text } = await open('/lamps/broken', { accept: 'application/json' })
-    expect(text).toBe('{"error":"Internal server error"}')
+    expect(text).toBe('{"error":"Internal server error","code":"INTERNAL_SERVER_ERROR"}')
   })
 
   it('says nothing about it to clients behind a proxy, and in production', async () => {
