@@ -68,6 +68,7 @@ describe('Requests, Limits', () => {
     expect(statusOf(answer)).toBe(413)
     expect(JSON.parse(bodyOf(answer))).toEqual({
       error: 'The body is larger than 1048576 bytes.',
+      code: 'PAYLOAD_TOO_LARGE',
     })
     expect(answer).toMatch(/\r\nConnection: close\r\n/)
     expect(answer).toMatch(/\r\nAccess-Control-Allow-Origin: \*\r\n/)

@@ -133,6 +133,7 @@ const methods: [
   call: (tickets: Repository<Ticket>, where: never) => Promise<unknown>,
 ][] = [
   ['list', (tickets, where) => tickets.list({ where })],
+  ['first', (tickets, where) => tickets.first({ where })],
   ['list with relations', (tickets, where) => tickets.list({ where, with: ['org'], limit: 1 })],
   ['list of distinct rows', (tickets, where) => tickets.list({ where, distinct: ['price'] })],
   ['count', (tickets, where) => tickets.count(where)],

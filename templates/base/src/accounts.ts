@@ -13,6 +13,7 @@ import {
   Secured,
   verifyPassword,
   type Claims,
+  type Row,
 } from 'filigree'
 import { Throttle } from 'filigree/throttle'
 import { Account } from './records.js'
@@ -55,7 +56,7 @@ export class AccountController {
   }
 }
 
-export function tokenFor({ id, isAdmin }: Account, auth: Auth) {
+export function tokenFor({ id, isAdmin }: Row<Account>, auth: Auth) {
   return auth.getToken({ sub: String(id), roles: isAdmin ? ['admin'] : [] })
 }
 
