@@ -45,3 +45,15 @@ describe('an application on the published types', () => {
     },
   )
 })
+
+describe('a new project', () => {
+  it.each(['sqlite', 'postgres'])('with %s compiles by every TypeScript', async (records) => {
+    const project = join(folder, records)
+    for (const part of ['base', 'page', `records/${records}`, 'tests/node'])
+      await cp(join(root, 'templates', part), project, { recursive: true })
+    for (const compiler of Object.values(compilers)) {
+      const compiled = await runNode(compiler, '-p', join(project, 'tsconfig.json'), '--noEmit')
+      expect([compiler, compiled]).toEqual([compiler, { code: 0, output: '' }])
+    }
+  })
+})
