@@ -35,6 +35,7 @@ export { option } from './options/option.js'
 export type { AnyDecorator } from './metadata/dialect.js'
 
 export { Field } from './fields/field.js'
+export type { FieldDecorator, FieldTypes } from './fields/property-types.js'
 export { omit, partial, pick } from './fields/derive.js'
 export { Page } from './fields/derive.js'
 export { checkOf, type CheckOfOptions } from './fields/checked-shape.js'

@@ -123,7 +123,7 @@ describe('the admin page in German', () => {
       await buttonOf(page, 'Auswahl löschen').click()
       await examine('question before rows are deleted')
       const filters = 'state=waiting&mass.gte=1.5&mass.lte=9.5&title.ilike=%25x%25&place.ne=y'
-      await open(`samples?${filters}&state.in=done,waiting&comment.isNull=true`)
+      await open(`samples?${filters}&state.in=done&state.in=waiting&comment.isNull=true`)
       await page.getByText('Mass ab 1,5').waitFor()
       await examine('list with conditions and no rows')
 

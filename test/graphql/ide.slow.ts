@@ -145,7 +145,7 @@ describe('the IDE in a browser', () => {
     'runs what is typed, and suggests fields, by keyboard alone',
     () =>
       visit('/library', async (page) => {
-        await queryEditor(page).getByText('books').waitFor()
+        await queryEditor(page).getByText('query').first().waitFor()
         await writeQuery(page, '{ books(limit: 1) { title author { name } } }')
         await page.keyboard.press('ControlOrMeta+Enter')
         await response(page).getByText('"Jane Austen"').first().waitFor()

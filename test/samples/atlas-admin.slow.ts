@@ -19,7 +19,7 @@ describe('the atlas under /admin', () => {
       await page.getByLabel('Password').fill('analytical')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('navigation').getByRole('link', { name: 'Cities' }).click()
-      await page.getByText(/^171,\d+ cities$/).waitFor()
+      await page.getByText('More than 10,000 cities').waitFor()
       await page.getByRole('searchbox').fill('Akureyri')
       await page.getByRole('link', { name: 'Akureyri', exact: true }).click()
       await page.getByLabel('Lat').fill('95')
