@@ -1,5 +1,5 @@
 /** The texts, dates and numbers of the page in its language. */
-import type { PlaceholdersOf, TextName } from '../../src/modules/admin/texts/english.js'
+import type { AdminText, PlaceholdersOf, TextName } from '../../src/modules/admin/texts/english.js'
 import { language, texts } from './language.js'
 
 type PlaceholderValues<Name extends TextName> = [PlaceholdersOf<Name>] extends [never]
@@ -44,11 +44,9 @@ export function translate<Name extends TextName>(
   ...rest: PlaceholderValues<Name>
 ): string {
   const values: Readonly<Record<string, string | number>> = rest[0] ?? {}
-  const forms = texts[name]
+  const forms: AdminText = texts[name]
   const text =
-    typeof forms === 'object'
-      ? (forms[plurals.select(Number(values.count))] ?? forms.other)
-      : String(forms)
+    typeof forms === 'object' ? (forms[plurals.select(Number(values.count))] ?? forms.other) : forms
   return text.replace(/\{(\w+)(\|lower)?\}/g, (_all, key: string, isLower?: string) => {
     const value = values[key] ?? ''
     const shown = typeof value === 'number' ? toCount(value) : value

@@ -6,16 +6,16 @@ import type { DescribedRoutes } from '../serving/routes.js'
 
 export function describeRoutes(planned: readonly PlannedRoute[]): DescribedRoutes {
   const all = planned.map(({ info }) => info)
-  return {
-    all,
-    describe: (routes = all, visible = everyMember) => {
-      const selected = new Set(routes)
-      const isSelected = ({ info }: PlannedRoute): boolean => selected.has(info)
-      const { operations, schemas } = describeOperations(planned, isSelected, visible)
-      return {
-        schemas,
-        operations: new Map([...operations].map(([{ info }, operation]) => [info, operation])),
-      }
-    },
+  const describe: DescribedRoutes['describe'] = (routes, visible) => {
+    const selected = new Set(routes ?? all)
+    const isSelected = ({ info }: PlannedRoute): boolean => selected.has(info)
+    const described = describeOperations(planned, isSelected, visible ?? everyMember)
+    return {
+      schemas: described.schemas,
+      operations: new Map(
+        [...described.operations].map(([{ info }, operation]) => [info, operation]),
+      ),
+    }
   }
+  return { all, describe }
 }

@@ -54,7 +54,6 @@ function toStacks(error: LogText['err']): string[] {
 
 /** A text from a client must not begin a line or change the terminal. */
 function escapeControls(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what is replaced
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (control) => {
     const code = control.charCodeAt(0).toString(16).padStart(4, '0')
     return `\\u${code}`
@@ -62,6 +61,5 @@ function escapeControls(text: string): string {
 }
 
 function indent(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what is replaced
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '').replace(/^/gm, '  ')
 }

@@ -4,7 +4,6 @@
  */
 import {
   addDepthViolation,
-  addViolation,
   maxViolations,
   prefixPaths,
   type Violation,

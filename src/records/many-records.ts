@@ -144,7 +144,7 @@ export abstract class ManyRecords<T extends object> {
    * the row has been deleted.
    */
   cursorOf(row: Row<T>, orderBy?: OrderBy<T>): string {
-    return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
+    return writeCursor(readOrder(this.table, orderBy, false), row)
   }
 
   /** Counts of rows that do not read every row. */

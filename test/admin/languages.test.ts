@@ -5,7 +5,7 @@ import { admin, type AdminOptions } from 'filigree/admin'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { kinds } from '../fields/compiled.js'
 import { placeholdersOf } from '../../src/modules/admin/languages.js'
-import { english, type AdminText, type TextName } from '../../src/modules/admin/texts/english.js'
+import { english, type TextName } from '../../src/modules/admin/texts/english.js'
 import { german } from '../../src/modules/admin/texts/german.js'
 import { OpenLogin } from './open-login.js'
 
@@ -76,7 +76,7 @@ describe('the language of the admin page', () => {
 
   it('stops the start if it has no texts, or texts that the page does not have', async () => {
     expect(await problemsOf({ language: 'fr' })).toEqual(['admin: language "fr" has no texts.'])
-    expect(await problemsOf({ language: 'Deutsch!' as never })).toHaveLength(1)
+    expect(await problemsOf({ language: 'Deutsch!' })).toHaveLength(1)
     expect(await problemsOf({ language: [] })).toHaveLength(1)
     expect(await problemsOf({ texts: { de: {} } })).toEqual([
       'admin: texts has "de", which is not a language of the page.',
@@ -96,7 +96,7 @@ describe('the German texts', () => {
       const names = [...placeholdersOf(german[name as TextName])]
       expect({ name, names: names.sort() }).toEqual({
         name,
-        names: [...placeholdersOf(text as AdminText)].sort(),
+        names: [...placeholdersOf(text)].sort(),
       })
     }
   })

@@ -51,7 +51,7 @@ const readTexts = `(() => {
 
 /** The English texts that a view shows, with their names. */
 async function englishIn(page: Page): Promise<string[]> {
-  const texts = (await page.evaluate(readTexts)) as string[]
+  const texts = await page.evaluate<string[]>(readTexts)
   return texts.flatMap((text) => {
     const found = englishPatterns.find(({ pattern }) => pattern.test(text))
     return found === undefined ? [] : [`${found.name}: ${text}`]

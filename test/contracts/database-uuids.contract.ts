@@ -186,15 +186,15 @@ export function describeUuids(fixture: Fixture): void {
       const remarks = fixture.database.records(Remark)
       await remarks.createMany([{ about: a }, { about: 'the weather' }, { about: f }])
       const found = await teams.list({ with: ['players.team', 'remarks'], orderBy: { id: 'asc' } })
-      expect(found.map(({ players: list }) => list?.map(({ name }) => name))).toEqual([
+      expect(found.map(({ players: list }) => list.map(({ name }) => name))).toEqual([
         [],
         [],
         ['p1', 'p0'],
         [],
         ['p2'],
       ])
-      expect(found[2]?.players?.[0]?.team?.id).toBe(a)
-      expect(found.map(({ remarks: list }) => list?.length)).toEqual([0, 0, 1, 0, 1])
+      expect(found[2]?.players[0]?.team?.id).toBe(a)
+      expect(found.map(({ remarks: list }) => list.length)).toEqual([0, 0, 1, 0, 1])
       expect(await teams.count({ remarks: { about: { startsWith: 'f' } } })).toBe(1)
       expect(await teams.count({ not: { remarks: {} } })).toBe(3)
       const badges = fixture.database.records(Badge)

@@ -18,10 +18,16 @@ function problemsOf(type: Class): readonly Problem[] {
 
 describe('the problems of a declaration', () => {
   const lame = (rules: object): FieldRules => rules
-  // @ts-expect-error a misspelt rule
-  void ({ pattern: 'a', messages: { pattrn: 'No.' } } satisfies FieldRules)
-  // @ts-expect-error the operand of min is no list
-  void ({ min: 1, messages: { min: (min: string[]) => min[0] ?? '' } } satisfies FieldRules)
+
+  it('are errors of the compiler where messages name no rule, or take another operand', () => {
+    const wrong: FieldRules[] = [
+      // @ts-expect-error a misspelt rule
+      { pattern: 'a', messages: { pattrn: 'No.' } },
+      // @ts-expect-error the operand of min is no list
+      { min: 1, messages: { min: (min: string[]) => min[0] ?? '' } },
+    ]
+    expect(wrong).toHaveLength(2)
+  })
 
   class Faulty {
     @Field('nummeric' as 'numeric') a!: number
@@ -142,11 +148,8 @@ describe('the problems of a declaration', () => {
   it('are thrown immediately where @Field decorates a method or a static property', () => {
     const place = (isStatic: boolean) => () => {
       class Odd {}
-      Field('string')(
-        isStatic ? Odd : Odd.prototype,
-        'name',
-        isStatic ? undefined : { value: () => 1 },
-      )
+      const target: object = isStatic ? Odd : Odd.prototype
+      Field('string')(target, 'name', isStatic ? undefined : { value: () => 1 })
     }
     expect(place(true)).toThrow('Odd: @Field can only be used on an instance property.')
     expect(place(false)).toThrow('Odd: @Field can only be used on an instance property.')

@@ -39,15 +39,15 @@ class Wrong {
   @Field('decimal') c!: number
   // @ts-expect-error the field may be null
   @Field('string', { nullable: true }) d!: string
-  // @ts-expect-error a list
+  // @ts-expect-error the field is a list
   @Field('string', { list: true }) e!: string
-  // @ts-expect-error no list
+  // @ts-expect-error the field is no list
   @Field('string') f!: string[]
   // @ts-expect-error another class
   @Field(() => Money) g!: { price: number }
   // @ts-expect-error a list of the class
   @Field(() => [Money]) h!: Money
-  // @ts-expect-error a boolean
+  // @ts-expect-error the field is a boolean
   @Field('boolean') i!: number
 }
 

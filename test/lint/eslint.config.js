@@ -46,5 +46,13 @@ export default defineConfig(
       '@typescript-eslint/require-await': 'off',
     },
   },
+  {
+    files: ['test/toolchains/result-types.ts'],
+    rules: {
+      // Only the compiler reads the values.
+      '@typescript-eslint/no-unused-vars': 'off',
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
+    },
+  },
   prettier,
 )

@@ -167,7 +167,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
     return {
       shops: shops.map(({ id, name, tags, owner }) => {
         const words = tags.map(({ word }) => word).sort()
-        return [id, name, words.join('+'), (owner as Owner | null)?.name]
+        return [id, name, words.join('+'), owner?.name]
       }),
       items: items.map(({ id, name, shopId, version }: Row<Item> & { version?: number }) =>
         [id, name, shopId, version].join(':'),

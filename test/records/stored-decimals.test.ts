@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inspect } from 'node:util'
 import { sql } from 'kysely'
 import {
   BelongsTo,
@@ -134,7 +133,7 @@ describe.each(engines)('%s: a wrong value of', (name, open) => {
       ['groups', () => database.records(Assay).aggregate({ groupBy: [field] })],
       ['update', () => database.records(Assay).update(2, { name: 'tin' })],
     ])('is an error of %s that names it', async (_name, run) => {
-      const error = await failure(run() as Promise<unknown>)
+      const error = await failure(run())
       expect(error).toBeInstanceOf(StoredValueError)
       expect(error).toMatchObject(expected)
     })
@@ -278,8 +277,8 @@ describe.each(engines)('%s: decimals in queries of Kysely', (_name, open) => {
   })
 
   it('reads a sum', async () => {
-    const { sum } = kysely().fn
-    const total = decimalText(sum('price'), 'price').as('total')
+    const { fn } = kysely()
+    const total = decimalText(fn.sum('price'), 'price').as('total')
     expect(await kysely().selectFrom('assay').select(total).execute()).toEqual([{ total: '19.50' }])
   })
 

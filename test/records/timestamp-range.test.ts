@@ -135,7 +135,7 @@ describe.each(setups)('timestamps of all years on %s', (_name, open) => {
     expect(new Set(rows.map(({ day }) => day))).toEqual(new Set(['2026-03-04']))
     expect(new Set(rows.map(({ preset }) => preset))).toEqual(new Set(['0001-01-01T03:04:05.006Z']))
     const [era] = await database.records(Era).list({ with: ['sights'] })
-    expect(era?.sights?.map(({ at }) => at).toSorted()).toEqual(sorted)
+    expect(era?.sights.map(({ at }) => at).toSorted()).toEqual(sorted)
     for (const at of timestamps.slice(0, 20)) {
       expect(await sights.list({ where: { at } })).toMatchObject([{ at }])
       expect(await sights.list({ where: { at: { in: [at] } } })).toMatchObject([{ at }])

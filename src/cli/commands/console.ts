@@ -90,7 +90,9 @@ function hasDatabase(context: ScriptContext): boolean {
 }
 
 type Compiled = (...values: unknown[]) => Promise<unknown>
-const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => Compiled
+const AsyncFunction = (async () => {
+  await Promise.resolve()
+}).constructor as new (...parts: string[]) => Compiled
 
 /**
  * @param code an expression, whose value is the result, or statements

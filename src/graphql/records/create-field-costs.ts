@@ -75,8 +75,10 @@ interface CostContext {
 
 /** The number of relations that lead to the fields of groups; one for groups that are not known yet. */
 function groupRelationsOf(model: RecordModel, { groupBy, groupByTime }: FieldArguments): number {
-  const names = [groupBy, groupByTime].flatMap((list) => (Array.isArray(list) ? list : []))
-  const properties = (names as unknown[]).flatMap((one) => {
+  const names = [groupBy, groupByTime].flatMap((list): unknown[] =>
+    Array.isArray(list) ? (list as unknown[]) : [],
+  )
+  const properties = names.flatMap((one) => {
     const name = typeof one === 'object' && one !== null && 'field' in one ? one.field : one
     return (typeof name === 'string' && findGroup(model, name)?.property) || []
   })

@@ -66,7 +66,7 @@ function readByRecord(
     request === undefined
       ? openDatabase.records(model.type)
       : openDatabase.recordsFor(model.type, request)
-  return records.list(options as unknown as ListOptions<object>) as Promise<Instance[]>
+  return records.list(options as unknown as ListOptions<object>)
 }
 
 function isPresent(value: unknown): boolean {

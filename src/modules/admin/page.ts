@@ -139,7 +139,7 @@ function showPage(
   ]
   const text = `<!doctype html>
 <html lang="${tag}" dir="${direction}"><head>${head.join('')}</head>
-<body ${data.join(' ')}><noscript>${escape(String(texts.needsScript))}</noscript></body></html>
+<body ${data.join(' ')}><noscript>${escape(texts.needsScript as string)}</noscript></body></html>
 `
   return (
     html(text)

@@ -153,8 +153,10 @@ async function readRows(
   let query = kysely
     .selectFrom(table)
     .selectAll(table)
-    .select(({ cast, ref }) =>
-      key.map((name, index) => cast<string>(ref(name), 'text').as(keyPrefix + String(index))),
+    .select((builder) =>
+      key.map((name, index) =>
+        builder.cast<string>(builder.ref(name), 'text').as(keyPrefix + String(index)),
+      ),
     )
   for (const name of key) query = query.orderBy(name)
   if (after !== undefined) query = query.where((builder) => isAfter(builder, key, after))

@@ -23,7 +23,8 @@ export class StoredValueError extends Error {
 
   /** @param cause the error of the conversion, which contains the value. Leave it out for hidden fields */
   constructor({ record, field, key }: StoredValuePlace, cause?: unknown) {
-    const row = key === undefined ? record : `${record} ${String(key)}`
+    const hasKey = typeof key === 'string' || typeof key === 'number'
+    const row = hasKey ? `${record} ${key}` : record
     super(
       `${row}: the stored value of ${field} is not in the form of its column${causeOf(cause)}. Correct it by SQL.`,
       cause === undefined ? {} : { cause },

@@ -139,7 +139,7 @@ export function extendWithCrud(
   for (const route of crudRoutes(table, database, maxCost)) {
     if (operations.has(route.operation) && !declaredRoutes.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
-      Doc(documentOperation(table, route.operation))(Extended.prototype, member)
+      Doc(documentOperation(table, route.operation))(Extended.prototype as object, member)
       declareRequest(Extended, member, (visible) =>
         documentRequest(table, route.operation, visible),
       )

@@ -126,7 +126,10 @@ export type SqlTag = <Row = Record<string, unknown>>(
 /** @returns a template tag whose statements run like the queries of the builder */
 export async function createSqlTag(builder: QueryBuilder): Promise<SqlTag> {
   const { sql } = await import('kysely')
-  return async <Row>(strings: TemplateStringsArray, ...values: unknown[]) => {
+  return async <Row>(
+    strings: TemplateStringsArray,
+    ...values: unknown[]
+  ): Promise<SqlResult<Row>> => {
     const { rows, numAffectedRows = 0n } = await sql<Row>(strings, ...values).execute(builder)
     return { rows, count: Number(numAffectedRows) }
   }

@@ -34,15 +34,20 @@ function errorOf(
   column: Column,
   error: unknown,
 ): MaybePromise<unknown> {
-  const { dialect, codecOf } = source.context
-  const query = dialect.values.malformedRow(table.name, table.key, column)
+  const { context } = source
+  const query = context.dialect.values.malformedRow(table.name, table.key, column)
   if (query === undefined) return undefined
   return attempt<unknown>(
     () =>
       after(probing(source.runner()).run(frameworkQuery(query), [], 'first'), (row) =>
         row === undefined
           ? undefined
-          : storedValueError(table.type.name, column, codecOf(table).key.decode(row[0]), error),
+          : storedValueError(
+              table.type.name,
+              column,
+              context.codecOf(table).key.decode(row[0]),
+              error,
+            ),
       ),
     () => undefined,
   )

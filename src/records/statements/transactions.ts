@@ -298,7 +298,7 @@ export class Transactions implements ScopeHost {
       )
       if (scope !== undefined) {
         this.#reportCommit(scope, undefined)
-        await this.runCommitted((scope as Scope).afterCommit)
+        await this.runCommitted(scope.afterCommit)
       }
       return result
     } catch (error) {
