@@ -123,6 +123,7 @@ export const createClient = <R extends object = Untyped>(
 
   return {
     configure: (options: ClientOptions) =>
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion -- without it, `tokens` is no known property
       (settings = { ...settings, ...options, tokens } as ClientSettings),
     intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
       // Wrapped, so that a function that is registered twice counts as two.

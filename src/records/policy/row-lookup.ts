@@ -107,7 +107,7 @@ export class KeyChecker {
   async #checkLinks({ relation, ids, toClientError }: LinkSet): Promise<void> {
     if (!this.mustCheck(relation) || !Array.isArray(ids)) return
     const codec = this.#source.context.codecOf(relation.target)
-    const keys = ids.filter((id) => toKey(codec, id) !== undefined)
+    const keys = (ids as Id[]).filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
     const visible = new Set(await this.visible(relation.target, keys))
     const missing = keys.find((id) => !visible.has(id))
