@@ -6,15 +6,11 @@ import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPostgres } from '../records/postgres-server.js'
-import { NewProjects, run } from './new-projects.js'
+import { canReachRegistry, NewProjects, run } from './new-projects.js'
 
 const projects = new NewProjects()
 const server = await startPostgres()
-const registry = process.env['npm_config_registry'] ?? 'https://registry.npmjs.org/'
-const hasNetwork = await fetch(registry, { signal: AbortSignal.timeout(10_000) }).then(
-  () => true,
-  () => false,
-)
+const hasNetwork = await canReachRegistry()
 if (!hasNetwork)
   process.stderr.write('NOT TESTED: the steps of hosts, because there is no network.\n')
 

@@ -28,6 +28,16 @@ export function run(cwd: string, command: readonly string[], more = {}): Promise
   })
 }
 
+/** Whether packages can be installed: npm's registry answers. */
+export async function canReachRegistry(): Promise<boolean> {
+  const { output } = await run(tmpdir(), ['npm', 'config', 'get', 'registry'])
+  const [registry] = output.match(/http\S+/) ?? []
+  return fetch(String(registry), { signal: AbortSignal.timeout(10_000) }).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** A folder with the packed package, and the projects in it. */
 export class NewProjects {
   folder = ''

@@ -13,7 +13,7 @@ import type { DevEvent } from '../../src/cli/dev/child-process.js'
 import { expectAccessible, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { freePort } from '../free-port.js'
-import { NewProjects, run } from './new-projects.js'
+import { canReachRegistry, NewProjects, run } from './new-projects.js'
 import { waitUntil } from '../wait-until.js'
 
 const projects = new NewProjects()
@@ -188,14 +188,7 @@ describe('a new project', () => {
 
   // Without SQLite's driver, which Node 20 compiles for minutes.
   it('installs itself from the registry, and is green', async () => {
-    const registry = (
-      await run(projects.folder, ['npm', 'config', 'get', 'registry'])
-    ).output.match(/http\S+/)
-    const isThere = await fetch(String(registry), { signal: AbortSignal.timeout(10_000) }).then(
-      () => true,
-      () => false,
-    )
-    if (!isThere) {
+    if (!(await canReachRegistry())) {
       process.stderr.write('NOT TESTED: installing a new project, because there is no network.\n')
       return
     }
