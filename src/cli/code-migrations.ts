@@ -7,7 +7,6 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import module, { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DeclarationError } from '../errors/declaration-error.js'
 import { dialects } from '../engines/engine-for-url.js'
 import {
   isCodeFile,
@@ -109,15 +108,11 @@ async function compile(file: string): Promise<string> {
     if (stripTypeScriptTypes !== undefined) return stripTypeScriptTypes(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const error = migrationError('MIGRATION_FAILED', `${file}: ${reason}`, 'Correct it.')
-    error.cause = cause
-    throw error
+    throw migrationError('MIGRATION_FAILED', `${file}: ${reason}`, 'Correct it.', cause)
   }
-  throw new DeclarationError([
-    {
-      code: 'MIGRATION_FAILED',
-      message: `${file} cannot be compiled, because tsx is not installed.`,
-      remedy: 'Run npm install --save-dev tsx, or use Node.js 22.13 or later.',
-    },
-  ])
+  throw migrationError(
+    'MIGRATION_FAILED',
+    `${file} cannot be compiled, because tsx is not installed.`,
+    'Run npm install --save-dev tsx, or use Node.js 22.13 or later.',
+  )
 }

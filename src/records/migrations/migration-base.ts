@@ -38,13 +38,12 @@ async function replayMigrations(
 
 function replayError(name: string, cause: EngineError): Error {
   const message = `Migration ${name} does not run on an empty database after the earlier migrations: ${cause.message}.`
-  const error = migrationError(
+  return migrationError(
     'MIGRATION_FAILED',
     message,
     'Correct it: the schema after the migrations is found by running them.',
+    cause,
   )
-  error.cause = cause
-  return error
 }
 
 /** @returns `undefined` if there are migrations but no file with their schema */

@@ -249,6 +249,10 @@ export function migrationError(
   code: Problem['code'],
   message: string,
   fix: string,
+  cause?: unknown,
 ): DeclarationError {
-  return new DeclarationError([{ code, message, remedy: fix }])
+  return new DeclarationError(
+    [{ code, message, remedy: fix }],
+    cause === undefined ? {} : { cause },
+  )
 }

@@ -7,7 +7,7 @@ import { declareOptions, type OptionsOf, type ValuesOf } from '../../options/dec
 import { option } from '../../options/option.js'
 import type { Database } from '../public-database.js'
 import type { SqlTag } from '../statements/builder.js'
-import type { CodeMigration } from './migration-files.js'
+import { migrationError, type CodeMigration } from './migration-files.js'
 
 /** The argument of `up` and `down` in a migration in code. */
 export interface MigrationContext {
@@ -64,15 +64,8 @@ export async function loadMigration(
   const exported = await load(file).catch((cause: unknown): never => {
     if (cause instanceof DeclarationError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const error = new DeclarationError([
-      {
-        code: 'MIGRATION_FAILED',
-        message: `${where} cannot be loaded: ${reason}.`,
-        remedy: 'Correct it.',
-      },
-    ])
-    error.cause = cause
-    throw error
+    const message = `${where} cannot be loaded: ${reason}.`
+    throw migrationError('MIGRATION_FAILED', message, 'Correct it.', cause)
   })
   const problems = findProblems(exported, where)
   if (problems.length > 0) throw new DeclarationError(problems)

@@ -335,9 +335,7 @@ function failed(name: string, cause: EngineError, where: string): Error {
     )
   }
   const message = `Migration ${name}${where}: ${cause.message}.`
-  const failure = migrationError('MIGRATION_FAILED', message, remedies.join(' '))
-  failure.cause = cause
-  return failure
+  return migrationError('MIGRATION_FAILED', message, remedies.join(' '), cause)
 }
 
 function changed({ name }: MigrationFile): Error {

@@ -63,15 +63,14 @@ function failed({ migration, direction, batches }: CodeWork, cause: unknown): Er
   const fileName = migration.file.replace(/^.*[\\/]/, '')
   const line = stack.split(fileName)[1]?.match(/^:(\d+)/)?.[1]
   const where = line === undefined ? '' : `, line ${line}`
-  const failure = migrationError(
+  return migrationError(
     'MIGRATION_FAILED',
     `Migration ${migration.name}${where}: ${message.replace(/\.$/, '')}.`,
     batches === undefined
       ? 'Correct it. It has changed nothing.'
       : `Correct it, and run migrate ${direction} again. It goes on after the last finished batch.`,
+    cause,
   )
-  failure.cause = cause
-  return failure
 }
 
 // Batches.

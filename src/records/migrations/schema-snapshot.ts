@@ -5,7 +5,6 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DeclarationError } from '../../errors/declaration-error.js'
 import type {
   ActualColumn,
   ActualForeignKey,
@@ -17,7 +16,12 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toCatalogueType } from '../schema/type-differences.js'
-import { removeByteOrderMark, type EngineName, type SqlMigration } from './migration-files.js'
+import {
+  migrationError,
+  removeByteOrderMark,
+  type EngineName,
+  type SqlMigration,
+} from './migration-files.js'
 import { removeComments } from '../../engines/contract/sql-script.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
@@ -103,9 +107,7 @@ export async function readSnapshot(
     const reason = cause instanceof Error ? cause.message : String(cause)
     const message = `${file} cannot be read: ${reason}.`
     const fix = 'Resolve the conflict in it, or restore it from version control.'
-    const error = new DeclarationError([{ code: 'MIGRATION_FAILED', message, remedy: fix }])
-    error.cause = cause
-    throw error
+    throw migrationError('MIGRATION_FAILED', message, fix, cause)
   }
 }
 
