@@ -49,6 +49,14 @@ class TicketController {
     const none = await tickets.first({ where: { title: 'hidden' } })
     return { row, listed: listed?.project?.name, none }
   }
+
+  @Get('/unclear')
+  async unclear(request: HttpRequest) {
+    const where = undefined as never
+    return recordsAs(this.database, Ticket, request)
+      .first({ where })
+      .catch((error: unknown) => ({ rejected: String(error) }))
+  }
 }
 
 @Module({ records: [Project, Ticket], controllers: [TicketController] })
@@ -108,6 +116,11 @@ describe.each(await startBothEngines())('first: %s', (_name, address) => {
       listed: 'Light',
       none: null,
     })
+  })
+
+  it('rejects a filter that is undefined for a caller too', async () => {
+    const { body } = await desk.anonymous.get('/tickets/unclear')
+    expect(body).toEqual({ rejected: expect.stringContaining('where is undefined') })
   })
 
   it('rejects options of lists, unknown fields and a filter that is undefined', async () => {

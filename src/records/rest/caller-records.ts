@@ -160,14 +160,12 @@ export class CallerRecords<T extends object = object> {
   first<const O extends CallerFirstOptions<T> = object>(
     options?: O & SelectOptions<O, CallerFirstOptions<T>, T>,
   ): Promise<RowBy<T, O, 'visible'> | null>
-  async first({ where, orderBy, with: paths = [] }: CallerFirstOptions<T> = {}): Promise<T | null> {
+  async first({ with: paths = [], ...options }: CallerFirstOptions<T> = {}): Promise<T | null> {
     await this.#checkRead()
-    const options = {
-      ...(where !== undefined && { where }),
-      ...(orderBy !== undefined && { orderBy }),
-      limit: 1,
-    }
-    const [row] = await this.#records.list(options, readRelationTree(this.#table, paths))
+    const [row] = await this.#records.list(
+      { ...options, limit: 1 },
+      readRelationTree(this.#table, paths),
+    )
     return row ?? null
   }
 
