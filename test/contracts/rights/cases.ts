@@ -33,6 +33,13 @@ export const list =
         : { filter: { path, operator, value } },
     )
 
+/** @returns a response to the key of a hidden row, with the missing key 99 where the response repeats the key it was sent */
+export function withMissingKey(text: string, hidden: number): string {
+  return text
+    .replaceAll(`Account ${hidden}.`, 'Account 99.')
+    .replaceAll(`: ${hidden} does not exist`, ': 99 does not exist')
+}
+
 /** Writes need a token unless the record says otherwise. */
 export const noToken = { anonymous: 'unauthenticated' }
 
