@@ -40,15 +40,10 @@ const emptyPart: ExpressionPart = { nullable: true, first: [], last: [] }
 
 /** @throws {SyntaxError} if it is not a pattern, {RangeError} if it has too many positions */
 export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
-  const { RegExpParser } = createRequire(import.meta.url)(
-    '@eslint-community/regexpp',
-  ) as typeof import('@eslint-community/regexpp')
-  const { source, flags, unicode } = pattern
-  const unicodeSets = flags.includes('v')
-  const tree = new RegExpParser().parsePattern(source, 0, source.length, { unicode, unicodeSets })
+  const alternatives = parsePattern(pattern)
   const automata: Automaton[] = []
   const queue: { alternatives: readonly AST.Alternative[]; floats: boolean }[] = [
-    { alternatives: tree.alternatives, floats: !isAnchored(tree.alternatives, pattern) },
+    { alternatives, floats: !isAnchored(alternatives, pattern) },
   ]
   for (const { alternatives, floats } of queue) {
     const builder = new Builder(pattern, asLoops, (inner) => {
@@ -57,6 +52,16 @@ export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
     automata.push(builder.build(alternatives, floats))
   }
   return automata
+}
+
+/** @throws {SyntaxError} if it is not a pattern */
+export function parsePattern({ source, flags, unicode }: RegExp): readonly AST.Alternative[] {
+  const { RegExpParser } = createRequire(import.meta.url)(
+    '@eslint-community/regexpp',
+  ) as typeof import('@eslint-community/regexpp')
+  const unicodeSets = flags.includes('v')
+  const parser = new RegExpParser()
+  return parser.parsePattern(source, 0, source.length, { unicode, unicodeSets }).alternatives
 }
 
 function isAnchored(alternatives: readonly AST.Alternative[], { multiline }: RegExp): boolean {

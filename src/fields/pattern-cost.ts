@@ -7,6 +7,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { fieldName, shapeOf, type Shape } from './shape.js'
 import { toAutomata, type Automaton } from './pattern-automaton.js'
+import { limitsLength } from './pattern-length.js'
 
 /** Up to this length, polynomial time is harmless. */
 const shortText = 300
@@ -18,8 +19,8 @@ const fixes: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
 }
 
 /**
- * Finds patterns (including `@Matches`) that hostile text can make slow, and patterns without a `maxLength`, in shapes and
- * their nested classes. @returns warnings to be logged at bootstrap
+ * Finds patterns (including `@Matches`) that hostile text can make slow, and patterns that text of any length can match, in
+ * shapes and their nested classes. @returns warnings to be logged at bootstrap
  */
 export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   const warnings: Problem[] = []
@@ -48,7 +49,7 @@ function findPatternProblem(
     const message = `${where}: pattern ${String(pattern)} can take very long on hostile text.`
     return { code: 'FIELD_PATTERN_SLOW', message, remedy: fixes[cost] }
   }
-  if (maxLength !== Infinity) return undefined
+  if (maxLength !== Infinity || limitsLength(pattern)) return undefined
   const message = `${where}: pattern ${String(pattern)} is matched against text of any length.`
   return { code: 'FIELD_PATTERN_UNBOUNDED', message, remedy: 'Set a maxLength, too.' }
 }

@@ -35,6 +35,46 @@ describe('findSlowPatterns', () => {
     ])
   })
 
+  it.each<[string, RegExp[]]>([
+    [
+      'no',
+      [
+        /^S\d{6}$/,
+        /^[A-Z]{2,5}-?\d{1,4}$/,
+        /^(?:red|green|(bl|gr)[ae]y?)$/,
+        /^a$|^bb$/,
+        /^\p{L}{1,40}$/u,
+        /^(?:\d{3}\b.?){2}$/,
+        /^$/,
+        new RegExp('^[\\p{L}--[a-z]]{2}$', 'v'),
+      ],
+    ],
+    [
+      'a',
+      [
+        /^S\d{6}/,
+        /S\d{6}$/,
+        /^a$|b$/,
+        /^S\d{6,}$/,
+        /^(?:a+b){2}$/,
+        /^S\d{6}$/m,
+        /^(?=.*\d).{8}$/,
+        /^(a)\1$/,
+        /^(?:a$)/,
+      ],
+    ],
+  ])('gives %s warning where the pattern says how long the text is', (warning, patterns) => {
+    const warned = patterns.filter((pattern) => {
+      class Limited {
+        @Field('string', { pattern }) text!: string
+      }
+      return findSlowPatterns([shapeOf(Limited)]).some(
+        ({ code }) => code === 'FIELD_PATTERN_UNBOUNDED',
+      )
+    })
+    expect(warned).toEqual(warning === 'a' ? patterns : [])
+  })
+
   it('finds patterns of nested classes, cycles included, once', () => {
     class Outer {
       @Field(() => Patterned) inner!: Patterned
