@@ -90,6 +90,11 @@ class Lamp {
   @Field('id') id!: number
 }
 
+@Record
+class Shade {
+  @Field('id') id!: number
+}
+
 const desk = (path: string): ModuleOptions => ({
   imports: [admin({ path: '/desk', roles: 'admin', records: [Lamp], login: { path } })],
   controllers: [SignIn],
@@ -142,6 +147,7 @@ const starts: readonly (readonly [string, Start])[] = [
   ],
   ['MAIL_HOST', { module: { providers: [MailSettings] } }],
   ['Table lamp is missing', { module: { records: [Lamp] } }],
+  ['2 tables are missing: lamp, shade.', { module: { records: [Lamp, Shade] } }],
   [
     'is not an address of this machine',
     { module: {}, options: { ...listening, host: '192.0.2.1', port: 3999 } },

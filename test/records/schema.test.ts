@@ -76,6 +76,29 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     expect(await database.differences()).toHaveLength(2)
   })
 
+  it('is named by verify in one problem, with all tables that are missing', async () => {
+    const error = await failure((await open(...shop)).verify())
+    const [problem, ...others] = error.problems
+    const tables = shop.map(({ name }) => name.toLowerCase())
+    expect(problem?.message).toMatch(/^Database: \d+ tables are missing: /)
+    for (const table of tables) expect(problem?.message).toContain(table)
+    expect(problem?.remedy).toMatch(/^Run filigree migrate up/)
+    expect(others).toEqual([])
+  })
+
+  it('is named by verify up to 20 missing tables', async () => {
+    const many = Array.from({ length: 23 }, (_, index) => {
+      @Record({ table: `part${index}` })
+      class Part {
+        @Field('id') id!: number
+      }
+      return Part
+    })
+    const error = await failure((await open(...many)).verify())
+    expect(error.problems[0]?.message).toMatch(/^Database: 23 tables are missing: .* and 3 more\.$/)
+    expect(error.message.match(/part\d+/g)).toHaveLength(20)
+  })
+
   it.each([
     ['has a default', { default: 1 }],
     ['is optional', { optional: true }],

@@ -17,7 +17,8 @@ import { silentLog } from '../../core/log.js'
 import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import type { Database } from '../../records/database.js'
-import { isSettled, toProblem } from '../../records/schema/sync.js'
+import type { Difference } from '../../records/schema/difference-kinds.js'
+import { isSettled, toProblems } from '../../records/schema/sync.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
@@ -127,7 +128,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
   try {
     compiler = require('typescript') as Compiler
   } catch {
-    const remedy = 'Install it: npm install --save-dev typescript@6.'
+    const remedy = 'Install it: npm install --save-dev typescript@5.9.'
     return [{ about: 'TypeScript', state: 'note', what: 'is not installed', remedy }]
   }
   const { version, sys } = compiler
@@ -362,13 +363,19 @@ const howToMigrate = 'Create its tables: filigree migrate up.'
 /** Compares the tables of the database with the records. A start in production stops where they differ. */
 async function examineTables(database: Database, production: boolean): Promise<Finding[]> {
   const differences = (await database.differences()).filter((one) => !isSettled(one))
-  return differences.map((difference) => {
-    const { code, message, remedy } = toProblem(difference)
-    const what = message.replace(/^Database: /, '')
-    return production && difference.blocks
-      ? { about: 'tables', state: 'fault', what, remedy, code }
-      : { about: 'tables', state: 'note', what, remedy }
-  })
+  const isFault = ({ blocks }: Difference): boolean => production && blocks
+  const toTableFindings = (some: readonly Difference[], state: Finding['state']): Finding[] =>
+    toProblems(some).map(({ code, message, remedy }) => {
+      const what = message.replace(/^Database: /, '')
+      return { about: 'tables', state, what, remedy, ...(state === 'fault' && { code }) }
+    })
+  return [
+    ...toTableFindings(differences.filter(isFault), 'fault'),
+    ...toTableFindings(
+      differences.filter((one) => !isFault(one)),
+      'note',
+    ),
+  ]
 }
 
 async function examineScans(database: Database): Promise<Finding[]> {

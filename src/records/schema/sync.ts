@@ -40,7 +40,7 @@ export async function syncSchema(
       runner,
     )
     const refused = differences.filter(({ risk }) => risk === 'by hand')
-    if (refused.length > 0) throw new DeclarationError(refused.map(toProblem))
+    if (refused.length > 0) throw new DeclarationError(toProblems(refused))
     for (const difference of onceRebuilt(differences)) await apply(difference, runner)
     return differences
   })
@@ -50,7 +50,7 @@ export async function syncSchema(
 export async function checkSchema(tables: Iterable<Table>, context: RecordsContext): Promise<void> {
   const differences = await readDifferences(tables, context, context.engine)
   const blocking = differences.filter(({ blocks }) => blocks)
-  if (blocking.length > 0) throw new DeclarationError(blocking.map(toProblem))
+  if (blocking.length > 0) throw new DeclarationError(toProblems(blocking))
 }
 
 /** A rebuild of a table removes all other differences in it. */
@@ -106,8 +106,27 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 /** Kinds of errors that existing rows cause. */
 const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value', 'malformed'])
 
-/** What a difference is, and what to do about it. */
-export function toProblem({ message, kind, risk, first }: Difference): Problem {
+/** The maximum number of missing tables that are named. */
+const maxNames = 20
+
+/**
+ * What differences are, and what to do about them. All missing tables are one problem, which includes their indexes and
+ * references.
+ */
+export function toProblems(differences: readonly Difference[]): Problem[] {
+  const missing = differences.filter(({ kind }) => kind === 'missing table')
+  const names = new Set(missing.map(({ table }) => table))
+  const others = differences
+    .filter(({ table, risk }) => !names.has(table) || risk !== 'safe')
+    .map(toProblem)
+  if (missing.length < 2) return [...missing.map(toProblem), ...others]
+  const named = [...names].slice(0, maxNames).join(', ')
+  const more = names.size > maxNames ? ` and ${names.size - maxNames} more` : ''
+  const message = `Database: ${names.size} tables are missing: ${named}${more}.`
+  return [{ code: 'SCHEMA_DIFFERS', message, remedy: remedies['missing table'] }, ...others]
+}
+
+function toProblem({ message, kind, risk, first }: Difference): Problem {
   // A field that is optional or has a default needs only the migration.
   const isFilled = kind === 'missing column' && risk === 'safe'
   return {
@@ -120,7 +139,8 @@ export function toProblem({ message, kind, risk, first }: Difference): Problem {
 const migrate = 'Write a migration (filigree migrate make), review it and run filigree migrate up.'
 
 const remedies: Readonly<Record<Difference['kind'], string>> = {
-  'missing table': migrate,
+  'missing table':
+    'Run filigree migrate up, and before it filigree migrate make if no migration creates this. Outside of production, the next start creates it.',
   'missing column': `Give the field a default or make it optional, so that existing rows can be given a value. ${migrate}`,
   'missing index': `Existing rows may hold equal values. ${migrate}`,
   'missing foreign key': `Existing rows may refer to missing rows. ${migrate}`,
