@@ -9,10 +9,8 @@ import {
   statusOf,
 } from './requests.js'
 import { showOwnPage } from './components.js'
-import { showImport } from './csv-import.js'
 import { el } from './element.js'
 import { showError } from './notices.js'
-import { showChart } from './chart.js'
 import { showHistory } from './history.js'
 import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from './navigation.js'
 import { showList } from './list.js'
@@ -49,10 +47,27 @@ async function draw(): Promise<void> {
   else if (isCopy) await showCopy(record, second)
   else if (second === 'new' && may(record, 'create')) showNew(record, query)
   else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
-    showImport(record)
-  else if (second === 'figures') await showChart(record, query)
+    await openLater(
+      () => import('./csv-import.js'),
+      ({ showImport }) => showImport(record),
+    )
+  else if (second === 'figures')
+    await openLater(
+      () => import('./chart.js'),
+      ({ showChart }) => showChart(record, query),
+    )
   else if (second === 'history' && record.history === true) await showHistory(record, query)
   else await showRow(record, second)
+}
+
+/** Opens a view whose module is loaded now, unless the user has opened another view meanwhile. */
+async function openLater<Module>(
+  load: () => Promise<Module>,
+  open: (module: Module) => void | Promise<void>,
+): Promise<void> {
+  const { href } = location
+  const module = await load()
+  if (location.href === href) await open(module)
 }
 
 const drawSafely = (): void => {

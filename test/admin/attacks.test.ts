@@ -89,9 +89,10 @@ describe('attacks on the admin page', () => {
       expect((await send('GET', path)).status).toBe(401)
   })
 
-  it('serves two files and no other', async () => {
+  it('serves its scripts and styles, and no other file', async () => {
     for (const [name, type] of [
       ['admin.js', 'text/javascript; charset=utf-8'],
+      ['chart.js', 'text/javascript; charset=utf-8'],
       ['admin.css', 'text/css; charset=utf-8'],
     ] as const) {
       const { status, headers } = await desk.app.app.inject({ url: `/admin/assets/${name}` })

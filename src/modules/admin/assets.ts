@@ -19,10 +19,19 @@ import { chooseLanguage, type PageLanguage } from './languages.js'
 import type { AdminOptions } from './options.js'
 import { parseColour, themeCss } from './theme.js'
 
-const mediaTypes = {
-  'admin.js': 'text/javascript; charset=utf-8',
-  'language.js': 'text/javascript; charset=utf-8',
+const script = 'text/javascript; charset=utf-8'
+
+/** The files that `client/admin/build.mjs` writes. The page loads `admin.js`, which loads the other scripts when they are needed. */
+const builtFiles = {
+  'admin.js': script,
+  'chart.js': script,
+  'csv-import.js': script,
   'admin.css': 'text/css; charset=utf-8',
+} as const
+
+const mediaTypes = {
+  ...builtFiles,
+  'language.js': script,
   'theme.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 } as const
@@ -124,9 +133,6 @@ async function readFiles(): Promise<[name: string, text: string][]> {
 
 function readFolder(folder: string): Promise<[name: string, text: string][]> {
   return Promise.all(
-    ['admin.js', 'admin.css'].map(async (name) => [
-      name,
-      await readFile(join(folder, name), 'utf8'),
-    ]),
+    Object.keys(builtFiles).map(async (name) => [name, await readFile(join(folder, name), 'utf8')]),
   )
 }
