@@ -1,6 +1,7 @@
 /** The form that filters a list, and the texts of its conditions. */
 import { el, listen, newId } from './element.js'
 import { filterOf, type FieldFilter, type FilterControl } from './field-filter.js'
+import { hasPeriods, periods } from './periods.js'
 import { fieldOf, type RecordInfo } from './schema.js'
 import { translate } from './translate.js'
 
@@ -51,7 +52,9 @@ export function makeFilter(
 function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterControl | undefined {
   const main = filter.makeMain(query)
   const { name, nullable } = filter.field
-  if (main === undefined || !(filter.comparesValues || nullable === true)) return main
+  const ownPeriods = hasPeriods(filter.field) ? [...periods] : []
+  const hasConditions = filter.comparesValues || nullable === true || ownPeriods.length > 0
+  if (main === undefined || !hasConditions) return main
   const id = newId()
   const select = el(
     'select',
@@ -61,17 +64,19 @@ function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterCont
     filter.comparesValues && el('option', { value: 'in' }, translate('isOneOf')),
     nullable === true && el('option', { value: 'empty' }, translate('isEmpty')),
     nullable === true && el('option', { value: 'filled' }, translate('isNotEmpty')),
+    ...ownPeriods.map(([value, { label }]) => el('option', { value }, label)),
   )
-  const testNull = (isNull: boolean): FilterControl => ({
+  const fixed = (operator: string, value: string): FilterControl => ({
     node: el('div', {}),
-    read: () => [[`${name}.isNull`, String(isNull)]],
+    read: () => [[`${name}.${operator}`, value]],
   })
   const makers: Readonly<Record<string, () => FilterControl>> = {
     '': () => main,
     ne: () => filter.makeNot(query),
     in: () => filter.makeOneOf(query),
-    empty: () => testNull(true),
-    filled: () => testNull(false),
+    empty: () => fixed('isNull', 'true'),
+    filled: () => fixed('isNull', 'false'),
+    ...Object.fromEntries(ownPeriods.map(([value]) => [value, () => fixed('period', value)])),
   }
   const controls: Record<string, FilterControl | undefined> = {}
   const current = (): FilterControl => (controls[select.value] ??= makers[select.value]?.() ?? main)
@@ -79,7 +84,7 @@ function makeConditions(filter: FieldFilter, query: URLSearchParams): FilterCont
   const heading = el('p', { class: 'condition-of', id }, filter.label)
   const show = (): void => {
     area.replaceChildren(current().node)
-    heading.hidden = select.value !== 'empty' && select.value !== 'filled'
+    heading.hidden = ['', 'ne', 'in'].includes(select.value)
   }
   select.value = conditionIn(query, name)
   listen(select, 'change', () => {
@@ -98,7 +103,8 @@ function conditionIn(query: URLSearchParams, name: string): string {
   if (query.has(`${name}.ne`)) return 'ne'
   if (query.has(`${name}.in`)) return 'in'
   const isNull = query.get(`${name}.isNull`)
-  return isNull === 'true' ? 'empty' : isNull === 'false' ? 'filled' : ''
+  const period = query.get(`${name}.period`) ?? ''
+  return isNull === 'true' ? 'empty' : isNull === 'false' ? 'filled' : period
 }
 
 /** Describes one condition: `Status: open`. */
@@ -114,6 +120,8 @@ export async function describeCondition(
   const { label } = filter
   if (operator === 'isNull')
     return translate(value === 'true' ? 'describeIsEmpty' : 'describeIsNotEmpty', { label })
+  if (operator === 'period')
+    return translate('describeIs', { label, value: periods.get(value)?.label ?? value })
   const textName = operatorTexts[operator] ?? 'describeIs'
   return translate(textName, { label, value: await filter.describe(operator, value) })
 }

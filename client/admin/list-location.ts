@@ -3,6 +3,7 @@ import { filterNames } from './filter.js'
 import { containsPattern } from './like-pattern.js'
 import { pathTo, pushPath, replacePath } from './navigation.js'
 import { pageSize } from './pager.js'
+import { toServerConditions } from './periods.js'
 import type { RowTotal } from './row-total.js'
 import { fieldOf, type RecordInfo } from './schema.js'
 
@@ -16,6 +17,9 @@ export interface ListState {
   readonly pages?: readonly string[] | undefined
   readonly total?: RowTotal | undefined
 }
+
+/** A query parameter of the filter: `['status', 'open']`. */
+export type Condition = readonly [name: string, value: string]
 
 /** Parameters of the address that choose the page. */
 const pageParameters = ['after', 'offset'] as const
@@ -72,10 +76,33 @@ export class ListLocation {
     return this.search !== '' || filterNames(this.params).length > 0
   }
 
-  setFilter(filter: readonly (readonly [string, string])[]): void {
-    for (const name of filterNames(this.params)) this.params.delete(name)
-    for (const [name, value] of filter) this.params.append(name, value)
+  setFilter(filter: readonly Condition[]): void {
+    replaceFilter(this.params, filter)
     this.openFirstPage()
+  }
+
+  /** The path of the first page with another filter, and the search and order of this list. */
+  pathWith(filter: readonly Condition[]): string {
+    const params = new URLSearchParams(this.params)
+    for (const name of pageParameters) params.delete(name)
+    replaceFilter(params, filter)
+    return withQuery(pathTo(this.record.path), params)
+  }
+
+  get #conditions(): Condition[] {
+    return filterNames(this.params).flatMap((name) =>
+      this.params.getAll(name).map((value) => [name, value] as const),
+    )
+  }
+
+  /** The conditions of a field. */
+  conditionsOf(field: string): Condition[] {
+    return this.#conditions.filter(([name]) => isOfField(name, field))
+  }
+
+  /** The filter with other conditions of a field. */
+  withField(field: string, conditions: readonly Condition[]): Condition[] {
+    return [...this.#conditions.filter(([name]) => !isOfField(name, field)), ...conditions]
   }
 
   removeFilter(name: string): void {
@@ -149,8 +176,9 @@ export class ListLocation {
   /** The parameters of the rows that match, in their order, without the page. */
   toParams(): URLSearchParams {
     const params = new URLSearchParams()
-    for (const name of filterNames(this.params))
-      for (const value of this.params.getAll(name)) params.append(name, value)
+    for (const condition of this.#conditions)
+      for (const [name, value] of toServerConditions(this.record, condition))
+        params.append(name, value)
     if (this.search !== '') params.set(...this.#searchParameter())
     if (this.order !== '') params.set('orderBy', this.order)
     return params
@@ -165,6 +193,14 @@ export class ListLocation {
       ? [`${title}.startsWith`, search]
       : [`${title}.ilike`, containsPattern(search)]
   }
+}
+
+/** Whether a parameter is a condition of a field: `due`, `due.gte`. */
+const isOfField = (name: string, field: string): boolean => name.split('.', 1)[0] === field
+
+function replaceFilter(params: URLSearchParams, filter: readonly Condition[]): void {
+  for (const name of filterNames(params)) params.delete(name)
+  for (const [name, value] of filter) params.append(name, value)
 }
 
 function withQuery(path: string, params: URLSearchParams): string {

@@ -10,9 +10,10 @@ import { exportLink } from './export-link.js'
 import { makeFilter } from './filter.js'
 import { makeFilterChips } from './filter-chips.js'
 import { makeBar, type ListBar } from './list-bar.js'
-import { ListLocation } from './list-location.js'
+import { ListLocation, type Condition } from './list-location.js'
 import { readKeys, requestPage } from './list-rows.js'
 import { makePager, pageSize, type Pager } from './pager.js'
+import { makeQuickFilters, type QuickFilters } from './quick-filters.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { toTotal, withTotal, type RowTotal } from './row-total.js'
 import { columnChoice, type TableColumn, RowTable } from './table.js'
@@ -40,6 +41,7 @@ class ListView {
   readonly #bulk: BulkBar
   /** Leads to the chart of the rows that match. */
   readonly #chartLink: HTMLAnchorElement
+  readonly #quickFilters: QuickFilters
   readonly #chips = el('ul', { class: 'chips', 'aria-label': translate('filterInUse') })
   readonly #searchBox: HTMLInputElement
   #nextCursor: string | undefined
@@ -126,6 +128,16 @@ class ListView {
         return this.#load()
       },
     })
+    this.#quickFilters = makeQuickFilters(
+      query,
+      el(
+        'div',
+        { class: 'card rows' },
+        el('div', { class: 'scroll' }, this.#table.node),
+        this.#empty,
+      ),
+      { apply: (filter) => this.#applyFilter(filter), signal: view.signal },
+    )
     put(view.tools, ...this.#tools())
     view.aside.replaceChildren(this.#total)
     view.show(
@@ -133,12 +145,7 @@ class ListView {
       this.#bar.panel,
       this.#chips,
       this.#bulk.node,
-      el(
-        'div',
-        { class: 'card rows' },
-        el('div', { class: 'scroll' }, this.#table.node),
-        this.#empty,
-      ),
+      this.#quickFilters.node,
       this.#pager.node,
     )
   }
@@ -203,7 +210,7 @@ class ListView {
     await this.#load()
   }
 
-  async #applyFilter(filter: readonly (readonly [string, string])[]): Promise<void> {
+  async #applyFilter(filter: readonly Condition[]): Promise<void> {
     this.#table.select([])
     this.#bar.close()
     this.query.setFilter(filter)
@@ -240,6 +247,7 @@ class ListView {
     this.#setTotal(query.state.total)
     await this.#draw(page.rows)
     this.#drawChips().catch(showError)
+    this.#quickFilters.update()
     this.#chartLink.href = query.figuresPath
     if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
   }

@@ -86,11 +86,19 @@ export function followLinks(): void {
   drawAfterBack()
 }
 
+/** Whether a click opens a link here, and not in another tab or window. */
+export const isPlainClick = ({ button, metaKey, ctrlKey, shiftKey }: MouseEvent): boolean =>
+  button === 0 && !metaKey && !ctrlKey && !shiftKey
+
 function openLinksInPage(): void {
   document.addEventListener('click', (event) => {
     const anchor = event.target instanceof Element ? event.target.closest('a') : null
-    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey
-    if (anchor === null || !isPlain || event.defaultPrevented || anchor.hasAttribute('download'))
+    if (
+      anchor === null ||
+      !isPlainClick(event) ||
+      event.defaultPrevented ||
+      anchor.hasAttribute('download')
+    )
       return
     const isAdminPage =
       anchor.origin === location.origin && `${anchor.pathname}/`.startsWith(`${base}/`)

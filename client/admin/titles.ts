@@ -54,7 +54,8 @@ export function choiceOf(record: RecordInfo, row: PageRow): RowChoice {
   return { key: row[record.key] as string | number, title }
 }
 
-const maxChoices = 12
+/** `findRows` returns at most this many rows. */
+export const maxChoices = 12
 
 /** Finds rows whose title starts with the text or that contain its words. Without a match, finds titles that contain the text. */
 export async function findRows(

@@ -132,6 +132,28 @@ const tasks: readonly Task[] = [
     },
   },
   {
+    name: 'filter by a choice',
+    django: 2,
+    path: 'tickets',
+    run: async ({ page, click }) => {
+      await click(page.getByText('Quick filters'))
+      await click(link(page, 'Status: waiting'))
+      await button(page, 'Remove Status: waiting').waitFor()
+    },
+  },
+  {
+    name: 'filter by three choices',
+    django: 4,
+    path: 'tickets',
+    run: async ({ page, click }) => {
+      await click(page.getByText('Quick filters'))
+      await click(link(page, 'Status: open'))
+      await click(link(page, 'Org: Kestrel Labs'))
+      await click(link(page, 'Due: Not empty'))
+      await page.getByText('1 ticket', { exact: true }).waitFor()
+    },
+  },
+  {
     name: 'go from a ticket to its organisation',
     django: 3,
     path: 'tickets',

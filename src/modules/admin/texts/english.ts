@@ -87,6 +87,12 @@ export const english = {
   rowsPerPage: 'Rows per page',
 
   // Filters.
+  quickFilters: 'Quick filters',
+  today: 'Today',
+  lastWeek: 'Last 7 days',
+  thisMonth: 'This month',
+  empty: 'Empty',
+  notEmpty: 'Not empty',
   filterInUse: 'Filter in use',
   condition: 'Condition',
   any: 'Any',

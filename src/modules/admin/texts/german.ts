@@ -77,6 +77,12 @@ export const german: AdminTexts = {
   ofPages: 'von {count}',
   rowsPerPage: 'Zeilen je Seite',
 
+  quickFilters: 'Schnellfilter',
+  today: 'Heute',
+  lastWeek: 'Letzte 7 Tage',
+  thisMonth: 'Dieser Monat',
+  empty: 'Leer',
+  notEmpty: 'Nicht leer',
   filterInUse: 'Aktiver Filter',
   condition: 'Bedingung',
   any: 'Beliebig',
