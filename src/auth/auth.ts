@@ -32,6 +32,7 @@ import {
 } from './tokens.js'
 import type { TokenKeys } from './keys.js'
 import { RefusalWarnings } from './refusal-warnings.js'
+import { RoleWarnings } from './role-list.js'
 import {
   SignInRegistry,
   createMemorySignIns,
@@ -69,6 +70,8 @@ export interface AuthSettings {
   readonly keys: TokenKeys
   readonly log: Log
   readonly rotate: Rotation
+  /** All roles of the application. Default: any text is a role. */
+  readonly roles?: readonly string[] | undefined
   /** Default: all claims are copied. */
   readonly renew?: Renew | undefined
   readonly issuer: string | undefined
@@ -104,10 +107,12 @@ export class Auth {
   #cacheVersion = 0
   #hasWarned = false
   readonly #warnings: RefusalWarnings
+  readonly #roleWarnings: RoleWarnings | undefined
 
   constructor(settings: AuthSettings) {
-    const { log, keys } = settings
+    const { log, keys, roles } = settings
     this.#warnings = new RefusalWarnings(settings)
+    this.#roleWarnings = roles && new RoleWarnings(roles, log)
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
@@ -415,6 +420,7 @@ export class Auth {
   }
 
   async #sign(claims: Claims): Promise<string> {
+    this.#roleWarnings?.add(claims)
     const { key, kid } = await this.#settings.keys.signing()
     const token = await signToken(claims, key, kid)
     if (token.length <= maxTokenBytes) return token

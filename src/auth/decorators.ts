@@ -12,6 +12,7 @@ import {
 } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class.js'
 import { createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
+import type { NamedRoles } from './role-list.js'
 import { noAuthAccess, tokenAccess, type AccessRule, type Guard } from './access.js'
 
 const securedOptions = declareOptions({
@@ -99,6 +100,15 @@ export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
 /** Sets the record's rule of a handler that `crud` generates. Decorators of the controller add to it. */
 export function setRecordAccess(controller: Class, member: string, access: RecordAccess): void {
   recordRules.write(controller, member, access)
+}
+
+/** The roles that the decorators of a handler and of its class name. Those of its record are not included. */
+export function namedRolesOf(controller: Class, member: string): readonly NamedRoles[] {
+  const { onMethod, onClass } = readHandlerAccess(controller, member)
+  return [
+    ...(onMethod === undefined ? [] : [{ where: `${controller.name}.${member}`, ...onMethod }]),
+    ...(onClass === undefined ? [] : [{ where: controller.name, ...onClass }]),
+  ]
 }
 
 /** The declared access of a handler. */

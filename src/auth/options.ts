@@ -36,6 +36,13 @@ const cookieOptions = declareOptions({
 const authOptions = declareOptions({
   /** Closes GET routes and queries too, for all but `@NoAuth`. Default false: reads are open. */
   closed: option.flag().shown().default(false),
+  /**
+   * All roles of the application: `['admin', 'desk']`. A rule with another role stops the start (`ROLE_UNKNOWN`), and a
+   * token that is issued with one is a warning. Default: any text is a role.
+   */
+  roles: option
+    .of<readonly string[]>(isRoleList, "List all roles of the application: ['admin', 'desk'].")
+    .shown(),
   /** Accept the token of a write in the body's `formToken` if there is no Authorization. Default false. */
   formToken: option.flag().shown().default(false),
   /**
@@ -113,6 +120,8 @@ export interface ResolvedAuthOptions {
   /** Without surrounding blanks. Undefined if there is no static key. */
   readonly apiKey: string | undefined
   readonly closed: boolean
+  /** Undefined if any text is a role. */
+  readonly roles: readonly string[] | undefined
   readonly formToken: boolean
   readonly cookie: boolean
   /** Undefined for the default. */
@@ -143,6 +152,7 @@ export function resolveAuthOptions(
   problems.addAll(authOptions.findProblems(options, 'bootstrap auth'))
   const values = authOptions.read(options)
   const { closed, formToken, cookie, rotate, rotation, renew, issuer, audience, expiresIn } = values
+  const { roles } = values
   if (values.jwks !== undefined && (issuer === undefined || audience === undefined))
     refuse(
       'jwks requires issuer and audience: otherwise tokens of that issuer for other applications would be accepted.',
@@ -151,6 +161,7 @@ export function resolveAuthOptions(
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
     ...{ closed, formToken, rotate, rotation, renew, issuer, expiresIn },
+    roles: roles && Object.freeze([...roles]),
     cookie: cookie !== undefined && cookie !== false,
     cookieName: typeof cookie === 'object' ? cookie.name : undefined,
     source: readSource(values, refuse),
@@ -197,6 +208,11 @@ function readApiKey(value: string | undefined, problems: Problems): string | und
 
 function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
+}
+
+function isRoleList(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false
+  return value.every((role) => typeof role === 'string' && role.trim() !== '')
 }
 
 function isAudience(value: unknown): boolean {

@@ -5,6 +5,7 @@
 
 import { type Class, resolveClass, type ClassReference, isClass } from '../metadata/class.js'
 import { createClassMetadata } from '../metadata/class-metadata.js'
+import type { NamedRoles } from '../auth/role-list.js'
 import { type Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
@@ -86,6 +87,8 @@ const moduleOptions = declareOptions({
   /** Finds problems of the database for this application, for `filigree doctor`. */
   examine:
     option.any<(database: Database, providers: readonly Class[]) => Promise<readonly string[]>>(),
+  /** The roles that the options of a package name. With `auth: { roles }`, one that is not listed stops the start. */
+  roles: option.any<readonly string[]>(),
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
   cors: option.any<CorsHeaders>(),
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
@@ -138,6 +141,8 @@ export interface ModuleParts {
   /** The `check` of each module. */
   readonly checks: readonly NonNullable<ModuleOptions['check']>[]
   readonly routeChecks: readonly NonNullable<ModuleOptions['checkRoutes']>[]
+  /** The `roles` of each module. */
+  readonly namedRoles: readonly NamedRoles[]
   /** The `packages` of all modules. */
   readonly packages: readonly MissingPackage[]
   /** The `examine` of each module. */
@@ -208,6 +213,7 @@ class PartsCollector {
   readonly #arguments: DeclaredArguments[] = []
   readonly #checks: NonNullable<ModuleOptions['check']>[] = []
   readonly #routeChecks: NonNullable<ModuleOptions['checkRoutes']>[] = []
+  readonly #namedRoles: NamedRoles[] = []
   readonly #packages: MissingPackage[] = []
   readonly #examinations: NonNullable<ModuleOptions['examine']>[] = []
   readonly #corsHeaders: CorsHeaders[] = []
@@ -263,6 +269,7 @@ class PartsCollector {
     const { check, checkRoutes, examine, cors, requestContext } = options
     if (check !== undefined) this.#checks.push(check)
     if (checkRoutes !== undefined) this.#routeChecks.push(checkRoutes)
+    this.#namedRoles.push({ where: module.name, roles: options.roles ?? [] })
     this.#packages.push(...(options.packages ?? []))
     if (examine !== undefined) this.#examinations.push(examine)
     if (cors !== undefined) {
@@ -289,6 +296,7 @@ class PartsCollector {
       corsHeaders: this.#corsHeaders,
       checks: this.#checks,
       routeChecks: this.#routeChecks,
+      namedRoles: this.#namedRoles,
       packages: this.#packages,
       examinations: this.#examinations,
       requestContext: this.#requestContext,

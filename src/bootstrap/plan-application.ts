@@ -46,6 +46,7 @@ import type { PlannedInterceptor } from '../serving/interceptors.js'
 import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { Routes } from '../serving/routes.js'
+import { checkRoles } from './role-checks.js'
 import { planRoutes } from './plan-routes.js'
 import { describeRoutes } from './describe-routes.js'
 import { documentedRecords } from './public-access.js'
@@ -130,12 +131,14 @@ export async function planApplication(
   const conditions = toConditions(configuration, options)
   checkPublicUrl(configuration, container, conditions, problems)
   checkClasses(classes, parts, conditions, problems)
+  const { routes } = controllerPlan
+  const { authOptions, settings } = configuration
+  checkRoles(authOptions.roles, { routes, ...endpoints, docs: settings.docs, parts }, problems)
   const missingPackages = await checkPackages(configuration, parts, options, problems)
-  if (problems.count === 0) checkRoutes(controllerPlan.routes, parts, problems)
+  if (problems.count === 0) checkRoutes(routes, parts, problems)
   if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
 
   if (willStart) {
-    const { routes } = controllerPlan
     const renamed = findRenamedClasses({ classes, routes, records: parts.records })
     logWarnings(configuration.log, [...unknownVariables, ...missingPackages, ...renamed])
   }

@@ -74,6 +74,7 @@ export const errorCodes = Object.freeze({
     ACCESS_CONTRADICTION: none,
     CONTRADICTING_ACCESS: none,
     ACCESS_DECLARATION: none,
+    ROLE_UNKNOWN: none,
     DOC_DECLARATION: none,
     SCHEMA_NAME: none,
     TOOL_DECLARATION: none,

@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../errors/error-codes.js'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import type { NamedRoles } from '../auth/role-list.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { Problems } from '../errors/problems.js'
 import { declareOptions, type DeclaredOptions, type OptionsOf } from '../options/declare-options.js'
@@ -171,6 +172,17 @@ export class Schema {
   /** Generates the type, queries and mutations of a record class and of all records that its relations lead to. */
   fromOrm(record: Class): this {
     return this.#change(() => this.#declarations.classes.add(record))
+  }
+
+  /** The roles that `secured` of root fields names. */
+  get namedRoles(): readonly NamedRoles[] {
+    const { queries, mutations, subscriptions } = this.#declarations
+    return [queries, mutations, subscriptions].flatMap((fields) =>
+      [...fields].map(([name, { access }]) => ({
+        where: `GraphQL ${name}`,
+        roles: access?.roles ?? [],
+      })),
+    )
   }
 
   /** The classes of `fromOrm`. */

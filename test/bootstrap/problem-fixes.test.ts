@@ -80,6 +80,7 @@ function graphql(declare: (schema: GraphQL['schema']) => unknown): Attempt {
 }
 
 const resolve = (): null => null
+const roles = ['admin']
 
 it.each<[string, string | RegExp, () => Attempt, () => Attempt]>([
   [
@@ -347,6 +348,12 @@ const cases: readonly (readonly [
     /role/,
     () => route(Get('/'), Secured(5 as never)),
     () => route(Get('/'), Secured('admin')),
+  ],
+  [
+    'ROLE_UNKNOWN',
+    /"admin"/,
+    () => app({ controllers: [method([Get('/'), Secured('amdin')])] }, { auth: { roles } }),
+    () => app({ controllers: [method([Get('/'), Secured('admin')])] }, { auth: { roles } }),
   ],
   ['NO_FIELDS', /@Field/, () => body({}), () => body({ name: text })],
   ['FIELD_KIND_UNKNOWN', /"string"/, () => field('strin'), () => field('string')],

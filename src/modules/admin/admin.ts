@@ -50,6 +50,7 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
     check: () => findRecordProblems(options),
     checkRoutes: (routes) => readLogin(options, routes).problems,
     records: options.records,
+    roles: [options.roles, ...(options.pages ?? []).map((page) => page.roles ?? [])].flat(),
     use: [NoStore],
     controllers: [
       ...rows,

@@ -76,6 +76,7 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
   return {
     problems: jobsOptions.findProblems(options, 'jobs'),
     records: [JobEntry],
+    roles: [roles].flat(),
     check: (providers: readonly Class[]) => readJobs(providers).problems,
     examine: findJobsWithoutClass,
     providers: [

@@ -153,6 +153,7 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
 
   return {
     problems: metricsOptions.findProblems(options, 'metrics'),
+    roles: typeof secured === 'boolean' ? [] : [secured ?? []].flat(),
     providers: [ApplicationMeter],
     controllers: [MetricsController],
   }

@@ -4,6 +4,7 @@
  */
 import { hasConditions, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
+import type { NamedRoles } from '../../auth/role-list.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rules.js'
@@ -71,6 +72,29 @@ export function reportPolicy({ type, columns, relations }: Table, problems: Prob
   const ofNested = columns.flatMap((column) => nestedProblems(type, column))
   const ofLinks = [...relations.values()].flatMap(linkProblems)
   problems.addAll([...classAccess(type).problems, ...ofMembers, ...ofNested, ...ofLinks])
+}
+
+/** The roles in the rules of a record, its fields and its relations. */
+export function namedRolesOfRecord({ type, columns, relations, options }: Table): NamedRoles[] {
+  const ofRules = (where: string, rules: readonly unknown[]): NamedRoles => ({
+    where,
+    roles: rules.flat().filter((role) => typeof role === 'string'),
+  })
+  const { writes } = options
+  const ofWrites = isPerOperation(writes) ? Object.values(writes) : [writes]
+  const members = [...columns.map(({ property }) => property), ...relations.keys()]
+  return [
+    ofRules(type.name, [classAccess(type).rule?.roles, ...ofWrites]),
+    ...members.map((member) =>
+      ofRules(`${type.name}.${member}`, [memberAccess(type, member)?.roles]),
+    ),
+    ...columns.map(({ property, field }) =>
+      ofRules(`${type.name}.${property}`, [field.rules.writes]),
+    ),
+    ...[...relations.values()].map((relation) =>
+      ofRules(`${type.name}.${relation.name}`, [linkRule(relation)]),
+    ),
+  ]
 }
 
 function linkProblems(relation: Relation): Problem[] {

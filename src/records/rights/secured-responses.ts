@@ -4,6 +4,7 @@
  * instances removes the fields. Source: decisions, Records: access rules.
  */
 import type { AccessRule } from '../../auth/access.js'
+import type { NamedRoles } from '../../auth/role-list.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { relationCountName, shapeOf } from '../../fields/shape.js'
 import { currentJsonRequest, trackJsonRequest } from '../../http/response-body.js'
@@ -34,6 +35,20 @@ export function securedResponse(type: Class): SecuredResponse | undefined {
   const shape = securedShapeOf(type, shapes)
   const rules = new Set([...shapes.values()].flatMap((one) => one.rules.map(([, rule]) => rule)))
   return rules.size === 0 ? undefined : { shape, rules: [...rules] }
+}
+
+/** The roles of `@Secured` on the fields of a response's class and of the classes nested in it. */
+export function namedRolesOfResponse(type: Class): NamedRoles[] {
+  const types = new Set([type])
+  const named: NamedRoles[] = []
+  for (const owner of types) {
+    for (const { name, nested } of shapeOf(owner).fields) {
+      if (nested !== undefined) types.add(nested())
+      const rule = memberAccess(owner, name)
+      if (rule !== undefined) named.push({ where: `${owner.name}.${name}`, roles: rule.roles })
+    }
+  }
+  return named
 }
 
 function securedShapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
