@@ -80,6 +80,8 @@ export interface TableSchema {
   /** The columns of the primary key: one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
   readonly isSharded?: boolean
+  /** False: another program makes and changes the table, so that only its columns are compared. */
+  readonly isManaged?: boolean
   /** The table of the links between two records. Its old names follow from theirs. */
   readonly isJoin?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]

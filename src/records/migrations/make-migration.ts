@@ -11,7 +11,7 @@ import {
 } from './migrations.js'
 import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
-import { findDifferences } from '../schema/difference.js'
+import { findDifferences, managedSchemas } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import {
   migrationError,
@@ -83,7 +83,9 @@ export async function makeMigration(
   name: string,
   { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
 ): Promise<MadeMigration | undefined> {
-  const making = { database, folder, now: now(), actual: await database.differences() }
+  const differences = await database.differences()
+  const actual = differences.filter(({ isManaged }) => isManaged !== false)
+  const making = { database, folder, now: now(), actual }
   let steps = await Promise.all(chooseDialects(engines).map((dialect) => findStep(making, dialect)))
   if (!steps.some(({ differences }) => needsMigration(differences))) {
     if (!needsMigration(making.actual) || (await isPending(making))) return undefined
@@ -214,7 +216,8 @@ async function nextName(folder: string, name: string, now: number): Promise<stri
 
 async function findStep(making: Making, dialect: Dialect): Promise<EngineStep> {
   const { database, folder, now, actual } = making
-  const schemas = toSchema(database.tables, dialect, now)
+  const all = toSchema(database.tables, dialect, now)
+  const schemas = managedSchemas(all)
   const { sqlFiles } = await readMigrations(folder, dialect.name)
   const isFirst = sqlFiles.length === 0
   const isConnected = dialect.name === database.engineName
@@ -241,7 +244,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<EngineStep> {
   const isExact = snapshot !== undefined && dialect.tables.replay === undefined
   const differences = findDifferences(schemas, base, dialect, { isExact })
   checkPossible(differences)
-  const names = new Set(schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames]))
+  const names = new Set(all.flatMap(({ name, oldNames = [] }) => [name, ...oldNames]))
   const forgotten = [...base.keys()].filter(
     (table) => !names.has(table) && !frameworkTables.test(table),
   )

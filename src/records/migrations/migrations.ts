@@ -4,7 +4,7 @@
  * of `filigree_migration`.
  */
 import type { Table } from '../model/table.js'
-import { findDifferences } from '../schema/difference.js'
+import { findDifferences, managedSchemas } from '../schema/difference.js'
 import { toSchema } from '../schema/schema.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import {
@@ -59,7 +59,8 @@ export async function checkMigrations(
     const base = await readBase(folder, dialect)
     if (base === undefined) throw withoutSnapshot(dialect)
     // The time only matters for values that existing rows are given.
-    const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
+    const schemas = managedSchemas(toSchema(all, dialect, 0))
+    const differences = findDifferences(schemas, base, dialect, {
       isExact: dialect.tables.replay === undefined,
     })
     const messages = differences

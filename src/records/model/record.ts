@@ -118,6 +118,11 @@ export const recordOptions = declareOptions({
    */
   version: option.flag(),
   shardBy: nameOption,
+  /**
+   * `false`: another program makes and changes the table. Neither the start nor a migration touches it, and the start
+   * stops if it, or a column of a field, is missing. Default true.
+   */
+  managed: option.flag(),
   /** Adds `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps: option.flag(),
   rows: option.of<(...args: never[]) => unknown>(

@@ -69,6 +69,8 @@ export interface Difference {
   readonly needsNewKey?: boolean
   /** Statements that run after the others are committed. They do not block other work. */
   readonly deferred?: readonly string[]
+  /** False: another program makes and changes the table, so that no migration removes the difference. */
+  readonly isManaged?: boolean
   /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean
 }

@@ -69,6 +69,28 @@ export function findDifferences(
   return [...renames, ...conversions, ...remaining.map((one) => withTypeConflict(one, texts))]
 }
 
+/** @returns the schemas of the tables that this framework makes and changes */
+export function managedSchemas(schemas: readonly TableSchema[]): TableSchema[] {
+  return schemas.filter(({ isManaged }) => isManaged !== false)
+}
+
+/** @returns what records need of the tables that another program makes: the table itself, and the columns of fields */
+export function findUnmanagedDifferences(
+  schemas: readonly TableSchema[],
+  actual: Catalogue,
+  dialect: Dialect,
+): Difference[] {
+  return schemas
+    .filter(({ isManaged }) => isManaged === false)
+    .flatMap((schema) => {
+      const table = actual.get(schema.name)
+      return table === undefined
+        ? missingTable(schema, dialect).map(withoutChange)
+        : compareForeign(schema, table, dialect)
+    })
+    .map((difference) => ({ ...difference, isManaged: false }))
+}
+
 /** The table of a record, and the table of the database. */
 interface Pair {
   readonly schema: TableSchema
@@ -294,14 +316,13 @@ function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Diale
     const differences = actual.columns.has(column.name)
       ? compareType(schema, column, actual, dialect, false)
       : [missingColumn(schema, column, actual, dialect)]
-    return differences.map((one) => ({
-      ...one,
-      risk: 'by hand',
-      first: undefined,
-      sql: [],
-      undo: undefined,
-    }))
+    return differences.map(withoutChange)
   })
+}
+
+/** A difference that no statement of ours removes. */
+function withoutChange(difference: Difference): Difference {
+  return { ...difference, risk: 'by hand', first: undefined, sql: [], undo: undefined }
 }
 
 /** Search indexes that no record uses. They would slow every write. */

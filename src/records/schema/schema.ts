@@ -190,6 +190,7 @@ function toTableSchema(
       origin: `${table.type.name}.${column.property}`,
     })),
     ...(shard !== undefined && { isSharded: true }),
+    isManaged: table.options.managed !== false,
     primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), table.key.name],
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
       name: toConstraintName(table.name, local.name),
@@ -241,6 +242,7 @@ function toJoinSchema(
   return {
     name: join.name,
     isJoin: true,
+    isManaged: ends.every(({ end }) => end.options.managed !== false),
     oldNames: oldJoinNames(table, target, join),
     columns: ends.map(({ column, key, end }) => ({
       name: column,

@@ -1,7 +1,7 @@
 /** Brings the database in line with the records, as far as no data can be lost. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Difference } from './difference-kinds.js'
-import { findDifferences } from './difference.js'
+import { findDifferences, findUnmanagedDifferences, managedSchemas } from './difference.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { toSchema } from './schema.js'
@@ -18,7 +18,11 @@ export async function readDifferences(
   const { engine, dialect } = context
   const schemas = toSchema(tables, dialect, context.now())
   const names = schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames])
-  return findDifferences(schemas, await engine.schema.catalogue(runner, names), dialect)
+  const actual = await engine.schema.catalogue(runner, names)
+  return [
+    ...findUnmanagedDifferences(schemas, actual, dialect),
+    ...findDifferences(managedSchemas(schemas), actual, dialect),
+  ]
 }
 
 /**
@@ -110,11 +114,13 @@ const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value', 
 const maxNames = 20
 
 /**
- * What differences are, and what to do about them. All missing tables are one problem, which includes their indexes and
+ * What differences are, and what to do about them. All missing tables of ours are one problem, which includes their indexes and
  * references.
  */
 export function toProblems(differences: readonly Difference[]): Problem[] {
-  const missing = differences.filter(({ kind }) => kind === 'missing table')
+  const missing = differences.filter(
+    ({ kind, isManaged }) => kind === 'missing table' && isManaged !== false,
+  )
   const names = new Set(missing.map(({ table }) => table))
   const others = differences
     .filter(({ table, risk }) => !names.has(table) || risk !== 'safe')
@@ -126,15 +132,23 @@ export function toProblems(differences: readonly Difference[]): Problem[] {
   return [{ code: 'SCHEMA_DIFFERS', message, remedy: remedies['missing table'] }, ...others]
 }
 
-function toProblem({ message, kind, risk, first }: Difference): Problem {
-  // A field that is optional or has a default needs only the migration.
-  const isFilled = kind === 'missing column' && risk === 'safe'
+function toProblem(difference: Difference): Problem {
+  const { message, first } = difference
   return {
     code: 'SCHEMA_DIFFERS',
     message: `Database: ${message}`,
-    remedy: first ?? (isFilled ? migrate : remedies[kind]),
+    remedy: first ?? remedyOf(difference),
   }
 }
+
+function remedyOf({ kind, risk, isManaged }: Difference): string {
+  if (isManaged === false) return changeElsewhere
+  // A field that is optional or has a default needs only the migration.
+  return kind === 'missing column' && risk === 'safe' ? migrate : remedies[kind]
+}
+
+const changeElsewhere =
+  'Another program makes this table (managed: false): run its migrations, or correct the record.'
 
 const migrate = 'Write a migration (filigree migrate make), review it and run filigree migrate up.'
 
