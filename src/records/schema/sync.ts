@@ -114,8 +114,8 @@ const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value', 
 const maxNames = 20
 
 /**
- * What differences are, and what to do about them. All missing tables of ours are one problem, which includes their indexes and
- * references.
+ * What differences are, and what to do about them. All missing tables that migrations make are one problem, which
+ * includes their indexes and references.
  */
 export function toProblems(differences: readonly Difference[]): Problem[] {
   const missing = differences.filter(
