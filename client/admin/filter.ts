@@ -5,10 +5,14 @@ import { hasPeriods, periods } from './periods.js'
 import { fieldOf, type RecordInfo } from './schema.js'
 import { translate } from './translate.js'
 
+/** The columns of a saved view. No field has this name. */
+export const columnsParameter = '.columns'
+
 /** Query parameters that are not filters. */
 const notFilters: ReadonlySet<string> = new Set([
   'search',
   'orderBy',
+  columnsParameter,
   'after',
   'offset',
   'limit',

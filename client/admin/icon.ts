@@ -16,6 +16,7 @@ const iconPaths = {
   chart: 'M3 13V8M8 13V3M13 13V6',
   export: 'M8 2v8M5 7l3 3 3-3M3 13h10',
   import: 'M8 10V2M5 5l3-3 3 3M3 13h10',
+  star: 'M8 2l1.8 3.9 4.2.5-3.1 2.9.8 4.2L8 11.4l-3.7 2.1.8-4.2L2 6.4l4.2-.5z',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3l2 1.5',
 } as const
 

@@ -12,6 +12,8 @@ export interface BarOptions {
     readonly icon: 'filter' | 'columns'
     readonly make: () => HTMLElement
   }[]
+  /** What stands after the buttons of the panels. */
+  readonly more: readonly HTMLElement[]
 }
 
 export interface ListBar {
@@ -22,7 +24,7 @@ export interface ListBar {
   readonly close: () => void
 }
 
-export function makeBar({ searchBox, search, panels }: BarOptions): ListBar {
+export function makeBar({ searchBox, search, panels, more }: BarOptions): ListBar {
   const panel = el('div', {})
   let timer: ReturnType<typeof setTimeout> | undefined
   listen(searchBox, 'input', () => {
@@ -73,5 +75,6 @@ export function makeBar({ searchBox, search, panels }: BarOptions): ListBar {
     put(button, icon(iconName), name)
     put(node, button)
   }
+  put(node, ...more)
   return { node, panel, close }
 }

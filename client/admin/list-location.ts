@@ -1,5 +1,5 @@
 /** The state of a list: its search, filter, order and page in the URL, and its pages and total in the entry of the history. */
-import { filterNames } from './filter.js'
+import { columnsParameter, filterNames } from './filter.js'
 import { containsPattern } from './like-pattern.js'
 import { pathTo, pushPath, replacePath } from './navigation.js'
 import { pageSize } from './pager.js'
@@ -70,6 +70,32 @@ export class ListLocation {
     if (this.order === `-${order}`) this.params.delete('orderBy')
     else this.params.set('orderBy', this.order === order ? `-${order}` : order)
     this.openFirstPage()
+  }
+
+  /** The columns of a saved view, or undefined if the address does not name them. */
+  get columns(): readonly string[] | undefined {
+    return this.params.get(columnsParameter)?.split(',')
+  }
+
+  setColumns(names: readonly string[]): void {
+    this.params.set(columnsParameter, names.join(','))
+    replacePath(this.#path(), this.state)
+  }
+
+  /** The query of a saved view: filter, search, order and columns. Equal states have equal queries. */
+  stateWith(columns: readonly string[]): string {
+    const params = new URLSearchParams(this.params)
+    for (const name of pageParameters) params.delete(name)
+    params.set(columnsParameter, columns.join(','))
+    params.sort()
+    return String(params)
+  }
+
+  /** Shows the state of a saved view, which the list already has, in the address. */
+  replaceQuery(query: string): void {
+    for (const name of [...this.params.keys()]) this.params.delete(name)
+    for (const [name, value] of new URLSearchParams(query)) this.params.append(name, value)
+    replacePath(this.#path(), this.state)
   }
 
   get isFiltered(): boolean {

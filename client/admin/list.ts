@@ -16,7 +16,14 @@ import { makePager, pageSize, type Pager } from './pager.js'
 import { makeQuickFilters, type QuickFilters } from './quick-filters.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { toTotal, withTotal, type RowTotal } from './row-total.js'
-import { columnChoice, type TableColumn, RowTable } from './table.js'
+import { makeSavedViews, type SavedViews } from './saved-views.js'
+import {
+  columnChoice,
+  type ColumnStore,
+  RowTable,
+  storedColumns,
+  type TableColumn,
+} from './table.js'
 import { link, pathTo } from './navigation.js'
 import { openView, type PageView } from './view.js'
 import { translate } from './translate.js'
@@ -32,6 +39,18 @@ export async function showList(record: RecordInfo, query: URLSearchParams): Prom
   await new ListView(record, view, new ListLocation(record, query)).start()
 }
 
+/** The columns of a saved view are in the address. Otherwise the browser remembers the choice. */
+function columnsOf(record: RecordInfo, query: ListLocation): ColumnStore {
+  const stored = storedColumns(record)
+  return {
+    read: () => query.columns ?? stored.read(),
+    write: (names) => {
+      if (query.columns === undefined) stored.write(names)
+      else query.setColumns(names)
+    },
+  }
+}
+
 class ListView {
   readonly #table: RowTable
   readonly #bar: ListBar
@@ -42,6 +61,7 @@ class ListView {
   /** Leads to the chart of the rows that match. */
   readonly #chartLink: HTMLAnchorElement
   readonly #quickFilters: QuickFilters
+  readonly #savedViews: SavedViews
   readonly #chips = el('ul', { class: 'chips', 'aria-label': translate('filterInUse') })
   readonly #searchBox: HTMLInputElement
   #nextCursor: string | undefined
@@ -69,7 +89,28 @@ class ListView {
       enterkeyhint: 'search',
       dir: 'auto',
     })
+    const columns = columnsOf(record, query)
+    this.#savedViews = makeSavedViews(record, {
+      query: () => query.stateWith(this.#table.columnNames),
+      open: (state) => {
+        query.replaceQuery(state)
+        return this.#load()
+      },
+      signal: view.signal,
+    })
+    const saveView = el(
+      'button',
+      {
+        type: 'button',
+        onclick: () => {
+          this.#savedViews.save()
+        },
+      },
+      icon('star'),
+      translate('saveView'),
+    )
     this.#bar = makeBar({
+      more: [saveView],
       searchBox: this.#searchBox,
       search: () => this.#search(),
       panels: [
@@ -82,7 +123,7 @@ class ListView {
           name: translate('columns'),
           icon: 'columns',
           make: () =>
-            columnChoice(record, async () => {
+            columnChoice(record, columns, async () => {
               this.#table.readColumns()
               await this.#load()
             }),
@@ -104,6 +145,7 @@ class ListView {
     })
     this.#table = new RowTable(record, {
       isSelectable: hasBulkActions(record),
+      columns,
       order: (column) => this.#order(column),
       onSelect: () => {
         this.#showBulk()
@@ -141,6 +183,7 @@ class ListView {
     put(view.tools, ...this.#tools())
     view.aside.replaceChildren(this.#total)
     view.show(
+      this.#savedViews.node,
       this.#bar.node,
       this.#bar.panel,
       this.#chips,
@@ -154,6 +197,7 @@ class ListView {
     this.view.signal.addEventListener('abort', () => {
       this.#stop()
     })
+    this.#savedViews.load().catch(showError)
     await this.#load()
     this.view.settle()
   }
@@ -248,6 +292,7 @@ class ListView {
     await this.#draw(page.rows)
     this.#drawChips().catch(showError)
     this.#quickFilters.update()
+    this.#savedViews.update()
     this.#chartLink.href = query.figuresPath
     if (loadNumber === this.#loadCount) this.#follow(page.path, loadNumber)
   }

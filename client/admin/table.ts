@@ -28,6 +28,15 @@ export interface TableOptions {
   readonly onSelect?: (count: number) => void
   /** The field of a column to leave out. */
   readonly omittedField?: string
+  /** Where the choice of columns is stored. Default: in the browser. */
+  readonly columns?: ColumnStore
+}
+
+/** Where the choice of columns of a list is stored. */
+export interface ColumnStore {
+  /** The names of the columns, or undefined without a choice. */
+  readonly read: () => readonly string[] | undefined
+  readonly write: (names: readonly string[]) => void
 }
 
 export class RowTable {
@@ -93,6 +102,11 @@ export class RowTable {
     this.#head.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.focus()
   }
 
+  /** The names of the columns. */
+  get columnNames(): string[] {
+    return this.#columns.map(({ name }) => name)
+  }
+
   /** Applies the current choice of columns. */
   readColumns(): void {
     this.#columns = this.#readColumns()
@@ -101,8 +115,8 @@ export class RowTable {
   }
 
   #readColumns(): TableColumn[] {
-    const { omittedField } = this.options
-    return chosenColumns(this.record).filter(({ field }) => field.name !== omittedField)
+    const { omittedField, columns } = this.options
+    return chosenColumns(this.record, columns).filter(({ field }) => field.name !== omittedField)
   }
 
   /** Loads the titles of the rows that these rows refer to. */
@@ -316,25 +330,43 @@ function allColumns(record: RecordInfo): TableColumn[] {
     })
 }
 
-const storageKeyOf = (record: RecordInfo): string => `filigree ${base} columns ${record.path}`
+/** The choice of columns in the browser, for all lists of a record. */
+export function storedColumns({ path }: RecordInfo): ColumnStore {
+  const key = `filigree ${base} columns ${path}`
+  return {
+    read: () => {
+      try {
+        const stored = JSON.parse(localStorage.getItem(key) ?? 'null') as unknown
+        return Array.isArray(stored) ? stored.map(String) : undefined
+      } catch {
+        return undefined
+      }
+    },
+    write: (names) => {
+      try {
+        localStorage.setItem(key, JSON.stringify(names))
+      } catch {
+        // Without storage, the choice is lost when the view closes.
+      }
+    },
+  }
+}
 
 /** @returns the columns to display, with the title first */
-function chosenColumns(record: RecordInfo): TableColumn[] {
+function chosenColumns(record: RecordInfo, store = storedColumns(record)): TableColumn[] {
   const all = allColumns(record)
-  let names: readonly string[] = record.list
-  try {
-    const stored = JSON.parse(localStorage.getItem(storageKeyOf(record)) ?? 'null') as unknown
-    if (Array.isArray(stored)) names = stored.map(String)
-  } catch {
-    // Ignore a stored value that cannot be read.
-  }
+  const names = store.read() ?? record.list
   const columnNames = [record.title, ...names.filter((name) => name !== record.title)]
   return columnNames.flatMap((name) => all.find((column) => column.name === name) ?? [])
 }
 
 /** Checkboxes that choose the columns. Changes apply immediately. */
-export function columnChoice(record: RecordInfo, changed: () => Promise<void>): HTMLElement {
-  const visibleNames = new Set(chosenColumns(record).map(({ name }) => name))
+export function columnChoice(
+  record: RecordInfo,
+  store: ColumnStore,
+  changed: () => Promise<void>,
+): HTMLElement {
+  const visibleNames = new Set(chosenColumns(record, store).map(({ name }) => name))
   const all = allColumns(record)
   const boxes = all.map(({ name, label }) => {
     const box = el('input', {
@@ -342,15 +374,11 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
       checked: visibleNames.has(name),
       disabled: name === record.title,
       onchange: async () => {
-        const currentNames = chosenColumns(record).map((column) => column.name)
+        const currentNames = chosenColumns(record, store).map((column) => column.name)
         const names = box.checked
           ? [...currentNames, name]
           : currentNames.filter((one) => one !== name)
-        try {
-          localStorage.setItem(storageKeyOf(record), JSON.stringify(names))
-        } catch {
-          // Without storage, the choice is lost when the view closes.
-        }
+        store.write(names)
         await changed()
       },
     })

@@ -21,6 +21,7 @@ import { adminOptions, type AdminOptions, findRecordProblems, resolveRecords } f
 import { readLogin } from './login.js'
 import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
+import { viewsController } from './saved-views.js'
 
 export { Admin, AdminAction } from './declare.js'
 export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
@@ -55,6 +56,7 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
     controllers: [
       ...rows,
       dataController(options, types),
+      viewsController(options, types),
       signOutController(options),
       pageController(options),
     ],

@@ -86,6 +86,14 @@ export const english = {
   ofPages: 'of {count}',
   rowsPerPage: 'Rows per page',
 
+  savedViews: 'Saved views',
+  saveView: 'Save view',
+  renameView: 'Rename view',
+  deleteView: 'Delete view',
+  viewSaved: 'The view “{name}” was saved.',
+  viewDeleted: 'The view “{name}” was deleted.',
+  viewDeleteHelp: 'This deletes the saved view, and no rows.',
+
   // Filters.
   quickFilters: 'Quick filters',
   today: 'Today',

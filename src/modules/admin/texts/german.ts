@@ -76,6 +76,13 @@ export const german: AdminTexts = {
   page: 'Seite',
   ofPages: 'von {count}',
   rowsPerPage: 'Zeilen je Seite',
+  savedViews: 'Gespeicherte Ansichten',
+  saveView: 'Ansicht speichern',
+  renameView: 'Ansicht umbenennen',
+  deleteView: 'Ansicht löschen',
+  viewSaved: 'Die Ansicht „{name}“ wurde gespeichert.',
+  viewDeleted: 'Die Ansicht „{name}“ wurde gelöscht.',
+  viewDeleteHelp: 'Gelöscht wird nur die gespeicherte Ansicht. Die Zeilen bleiben.',
 
   quickFilters: 'Schnellfilter',
   today: 'Heute',
