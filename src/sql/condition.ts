@@ -11,7 +11,15 @@ export interface JsonPath {
 }
 
 /** `any` only tests whether a value exists. */
-export type JsonType = 'number' | 'text' | 'boolean' | 'any'
+export type JsonType =
+  | 'number'
+  /** A decimal or a whole number of 64 bits, which JSON has as text. */
+  | 'exact'
+  | 'text'
+  | 'boolean'
+  /** A list, for a test of its items. */
+  | 'list'
+  | 'any'
 
 export interface SearchCondition {
   readonly kind: 'search'

@@ -282,9 +282,9 @@ export interface JsonDialect {
   /** The path within JSON in the form of the engine. Several paths if a name may be a key or an index of a list. */
   paths(names: readonly string[]): readonly unknown[]
   /** SQL of the value at a path `{p}` within the column `{c}`; null if it has another type. */
-  readonly at: Readonly<Record<'number' | 'text' | 'boolean' | 'any', string>>
-  /** Converts the operand of a comparison with a value within JSON. */
-  operand(value: unknown): unknown
+  readonly at: Readonly<Record<'number' | 'exact' | 'text' | 'boolean' | 'list' | 'any', string>>
+  /** Converts the operand of a comparison with a value within JSON. `isExact`: a decimal number as text. */
+  operand(value: unknown, isExact?: boolean): unknown
 }
 
 /** Time: timestamps of hand-written statements, and the groups of aggregates. */

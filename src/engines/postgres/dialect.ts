@@ -251,8 +251,10 @@ const found = '(cast({c} as jsonb) #>> cast({p} as text[]))'
 
 const jsonAt: JsonDialect['at'] = {
   number: whenType('number', `cast(${found} as numeric)`),
+  exact: `case when ${found} ~ '^-?[0-9]+([.][0-9]+)?$' then cast(${found} as numeric) end`,
   text: `${whenType('string', found)} collate "C"`,
   boolean: whenType('boolean', `cast(${found} as boolean)`),
+  list: whenType('array', 'cast({c} as jsonb) #> cast({p} as text[])'),
   any: "nullif(jsonb_typeof(cast({c} as jsonb) #> cast({p} as text[])), 'null')",
 }
 

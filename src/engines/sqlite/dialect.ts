@@ -17,7 +17,7 @@ import { sqliteSearch } from './search.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
 import { keyLimitName } from './errors.js'
-import { decimals } from './functions.js'
+import { decimals, sqlFunctions } from './functions.js'
 import { sqliteClassOf } from './conversions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
@@ -165,11 +165,16 @@ export const sqliteDialect: Dialect = {
     at: {
       number:
         "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
+      exact: 'filigree_sortable(json_extract({c}, {p}))',
       text: "case when json_type({c}, {p}) = 'text' then json_extract({c}, {p}) end",
       boolean: "case when json_type({c}, {p}) in ('true', 'false') then json_extract({c}, {p}) end",
+      list: "case when json_type({c}, {p}) = 'array' then json_extract({c}, {p}) end",
       any: "nullif(json_type({c}, {p}), 'null')",
     },
-    operand: (value) => (typeof value === 'boolean' ? Number(value) : value),
+    operand: (value, isExact) => {
+      if (isExact === true) return sqlFunctions.filigree_sortable(value)
+      return typeof value === 'boolean' ? Number(value) : value
+    },
   },
   time: {
     clock: "(julianday('now') - 2440587.5) * 86400000",

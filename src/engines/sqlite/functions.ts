@@ -164,6 +164,15 @@ const makeFunctions = () => {
       return decimals.toText(storedText, Number(scale))
     },
 
+    /** A decimal number of any scale as text that sorts like the numbers; null for anything else. */
+    filigree_sortable(value: unknown): unknown {
+      const [, sign, whole = '', fraction = ''] =
+        /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/.exec(String(value)) ?? []
+      if (sign === undefined) return null
+      const units = BigInt(whole + fraction.padEnd(40, '0'))
+      return decimals.toSortable(units === 0n ? '0' : `${sign}${units}`, 80)
+    },
+
     /**
      * Converts a text to the stored form of a column's type. The argument is the type, the field for messages and the
      * text: `integer_scale_2 Product.price 9.5` becomes `950`.

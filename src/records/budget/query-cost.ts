@@ -288,8 +288,32 @@ class CostReader {
 
   #tests(table: Table, column: Column, value: unknown, rows: number): Work {
     if (!isPlainObject(value)) return this.#test(table, column, ['eq', value], rows)
-    const parts = Object.entries(value).map((entry) => this.#test(table, column, entry, rows))
+    const parts = Object.entries(value).map((entry) =>
+      column.compares === 'json' && readOperator(entry[0]) === undefined && entry[0] !== 'path'
+        ? this.#part(table, column, entry, rows)
+        : this.#test(table, column, entry, rows),
+    )
     return combine(parts, rows)
+  }
+
+  /** Conditions on a part of a nested class, which costs as much as a path within JSON. */
+  #part(
+    table: Table,
+    column: Column,
+    [name, value]: readonly [string, unknown],
+    rows: number,
+  ): Work {
+    if (value === unknownValue) this.#dependsOnVariables = true
+    if (name === 'and' || name === 'or') {
+      const list = toList(value).slice(0, maxConditions)
+      return combine(
+        list.map((part) => this.#tests(table, column, part, rows)),
+        rows,
+      )
+    }
+    const tests = this.#tests(table, column, value, rows)
+    if (name === 'not') return tests
+    return combine([this.#test(table, column, ['path', null], rows), tests], rows)
   }
 
   #test(

@@ -7,7 +7,12 @@ import type { Table, Condition } from '../model/table.js'
 import { isPlainObject } from '../../core/json.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
+import { clip } from '../../core/text.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import type { Shape, ShapeField } from '../../fields/shape.js'
+import { readOperator } from '../../sql/operators.js'
 import { readComparison, readTest, type Operand } from './comparison.js'
+import { objectClassOf } from './json-parts.js'
 import { ColumnOperand, JsonOperand, type OperandFilter } from './operands.js'
 import { parseSearch, searchOf } from './search.js'
 import { skip, skipAt, undefinedAt, undefinedOption } from '../model/skip.js'
@@ -123,10 +128,11 @@ export class FilterReader implements OperandFilter {
   /** @returns `undefined` for no condition: the value is `skip` */
   #readOne(table: Table, entry: NamedCondition): Condition | undefined {
     const { name, value, path } = entry
-    if (name === 'and' || name === 'or' || name === 'not') return this.#readGroup(table, entry)
+    if (isGroup(name))
+      return this.#readGroup(entry, (part, at) => this.#readAll(table, part, at, entry.depth + 1))
     const codec = this.#context.codecOf(table).byProperty.get(name)
     if (codec !== undefined && !(this.isClient && codec.column.field.hidden))
-      return this.isSkipped(value, path) ? undefined : this.#readColumn(codec, value, path)
+      return this.isSkipped(value, path) ? undefined : this.#readColumn(codec, value, entry)
     const search = searchOf(table, name)
     if (search !== undefined)
       return this.isSkipped(value, path) ? undefined : this.#readSearch(table, search, value, path)
@@ -139,13 +145,15 @@ export class FilterReader implements OperandFilter {
     return { kind: 'related', relation, part }
   }
 
-  #readGroup(table: Table, { name, value, path, depth }: NamedCondition): Condition {
+  #readGroup(
+    { name, value, path }: NamedCondition,
+    read: (part: unknown, path: string) => Condition,
+  ): Condition {
     if (value === undefined || value === skip) throw this.#invalidValue(value, path)
     if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
     // Each item has at least one condition, or counts as one.
     if (Array.isArray(value) && value.length > maxConditions) throw tooMany(path)
     if (name !== 'and') this.#groupDepth++
-    const read = (item: unknown, at: string): Condition => this.#readAll(table, item, at, depth + 1)
     let condition: Condition
     if (name === 'not') {
       this.key += '!'
@@ -210,10 +218,14 @@ export class FilterReader implements OperandFilter {
     return { kind: 'search', table, search, slot }
   }
 
-  #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
-    if (!isPlainObject(value)) return this.#readEqual(codec, value, path)
-    if (codec.column.compares === 'json' && 'path' in value && value.path !== null)
-      return this.#readJsonPath(codec, value, path)
+  #readColumn(codec: ColumnCodec, value: unknown, { path, depth }: Position): Condition {
+    if (!isPlainObject(value)) return readEqual(new ColumnOperand(codec, this), value, path)
+    const { field, compares } = codec.column
+    if (compares === 'json' && namesPath(field, value))
+      return this.#readJsonPath({ codec, names: [] }, value, path)
+    const shape = objectClassOf(field)
+    if (shape !== undefined)
+      return this.#readParts({ codec, names: [], shape }, value, { path, depth })
     const names = Object.keys(value)
     // A client may send an empty object. In a program it is a mistake, such as a promise that was not awaited.
     if (names.length === 0 && !this.isClient)
@@ -221,28 +233,101 @@ export class FilterReader implements OperandFilter {
     return this.#readComparisons(new ColumnOperand(codec, this), names, value, path)
   }
 
-  /** `{ price: 5 }` is `{ price: { eq: 5 } }`. */
-  #readEqual(codec: ColumnCodec, value: unknown, path: string): Condition {
-    const operand = new ColumnOperand(codec, this)
-    if (value !== null && operand.findMisfit('eq') !== undefined)
-      throw invalid(path, 'type', `cannot be compared: it is of kind "${codec.column.field.kind}"`)
-    return readTest(operand, 'eq', value, path)
-  }
-
   /** `{ path: ['a', 'b'], gte: 1 }` */
-  #readJsonPath(codec: ColumnCodec, value: Record<string, unknown>, path: string): Condition {
+  #readJsonPath(
+    { codec, names: outer }: JsonValue,
+    value: Record<string, unknown>,
+    path: string,
+  ): Condition {
     if (value.path === undefined || value.path === skip)
       throw this.#invalidValue(value.path, `${path}.path`)
     if (Array.isArray(value.path)) this.checkItems(value.path, `${path}.path`)
-    const first = this.values.length
-    const operand = new JsonOperand(codec, this, value.path, `${path}.path`)
-    const names = Object.keys(value).filter((name) => name !== 'path')
-    if (names.length === 0)
+    const inner: unknown = value.path
+    const names =
+      Array.isArray(inner) && inner.length > 0 ? [...outer, ...(inner as unknown[])] : inner
+    const operators = Object.keys(value).filter((name) => name !== 'path')
+    if (operators.length === 0)
       throw invalid(path, 'required', 'needs a comparison in addition to path')
-    const condition = this.#readComparisons(operand, names, value, path)
+    return this.#readWithin(codec, { names, path: `${path}.path` }, (operand) =>
+      this.#readComparisons(operand, operators, value, path),
+    )
+  }
+
+  /** Reads conditions on a value within JSON. */
+  #readWithin(
+    codec: ColumnCodec,
+    { names, path }: { readonly names: unknown; readonly path: string },
+    read: (operand: JsonOperand) => Condition,
+  ): Condition {
+    const first = this.values.length
+    const condition = read(new JsonOperand(codec, this, names, path))
     // All comparisons are omitted, so the statement does not use the path.
     if (condition.kind === 'all' && condition.parts.length === 0) this.values.length = first
     return condition
+  }
+
+  /** `{ amount: { gte: '5.00' }, currency: 'EUR' }`: conditions on the parts of a nested class. */
+  #readParts(object: JsonObject, value: unknown, { path, depth }: Position): Condition {
+    if (value === undefined || value === skip) throw this.#invalidValue(value, path)
+    if (!isPlainObject(value)) throw invalid(path, 'type', 'must be an object')
+    if (depth > maxDepth) throw invalid(path, 'depth', `is nested deeper than ${maxDepth} levels`)
+    const names = Object.keys(value)
+    if (names.length === 0 && !this.isClient)
+      throw invalid(path, 'required', 'needs a comparison, or skip for none')
+    const parts: Condition[] = []
+    this.key += '('
+    for (const name of names) {
+      if (++this.#count > maxConditions) throw tooMany(path)
+      const entry = { name, value: value[name], path: `${path}.${name}`, depth: depth + 1 }
+      const part = this.#readPart(object, entry)
+      if (part !== undefined) parts.push(part)
+    }
+    this.key += ')'
+    return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
+  }
+
+  /** @returns `undefined` for no condition: the value is `skip` */
+  #readPart(object: JsonObject, entry: NamedCondition): Condition | undefined {
+    const { codec, names, shape } = object
+    const { name, value, path, depth } = entry
+    if (isGroup(name))
+      return this.#readGroup(entry, (part, at) =>
+        this.#readParts(object, part, { path: at, depth }),
+      )
+    const field = shape.byName.get(name)
+    if (field === undefined || (this.isClient && field.hidden))
+      return this.#readOwnTest(object, entry)
+    if (this.isSkipped(value, path)) return undefined
+    const inner = [...names, name]
+    const within = { names: inner, path }
+    if (!isPlainObject(value))
+      return this.#readWithin(codec, within, (operand) => readEqual(operand, value, path))
+    if (namesPath(field, value)) return this.#readJsonPath({ codec, names: inner }, value, path)
+    const nested = objectClassOf(field)
+    if (nested !== undefined)
+      return this.#readParts({ codec, names: inner, shape: nested }, value, { path, depth })
+    return this.#readWithin(codec, within, (operand) =>
+      this.#readComparisons(operand, Object.keys(value), value, path),
+    )
+  }
+
+  /** A condition on the object itself, such as `isNull`. */
+  #readOwnTest(
+    { codec, names, shape }: JsonObject,
+    { name, value, path }: NamedCondition,
+  ): Condition | undefined {
+    if (readOperator(name) === undefined) {
+      const known = shape.fields.filter(({ hidden }) => !(this.isClient && hidden))
+      const suggestion = didYouMean(
+        clip(name),
+        known.map((field) => field.name),
+      )
+      throw invalid(path, 'unknown', `is not a field of ${shape.name}. ${suggestion}`.trim())
+    }
+    if (names.length === 0) return readComparison(new ColumnOperand(codec, this), name, value, path)
+    return this.#readWithin(codec, { names, path }, (operand) =>
+      this.#readComparisons(operand, [name], { [name]: value }, path),
+    )
   }
 
   #readComparisons(
@@ -260,11 +345,43 @@ export class FilterReader implements OperandFilter {
   }
 }
 
-interface NamedCondition {
-  readonly name: string
-  readonly value: unknown
+/** Where a condition is. */
+interface Position {
   readonly path: string
   readonly depth: number
+}
+
+interface NamedCondition extends Position {
+  readonly name: string
+  readonly value: unknown
+}
+
+/** A value within the JSON of a column, by the names that lead to it. */
+interface JsonValue {
+  readonly codec: ColumnCodec
+  readonly names: readonly string[]
+}
+
+/** An object of a nested class. */
+interface JsonObject extends JsonValue {
+  readonly shape: Shape
+}
+
+function isGroup(name: string): boolean {
+  return name === 'and' || name === 'or' || name === 'not'
+}
+
+/** Whether the value is `{ path: ['a', 'b'], … }`. A nested class may have a field `path` too. */
+function namesPath(field: ShapeField, value: Readonly<Record<string, unknown>>): boolean {
+  if (!('path' in value) || value.path === null) return false
+  return Array.isArray(value.path) || objectClassOf(field)?.byName.has('path') !== true
+}
+
+/** `{ price: 5 }` is `{ price: { eq: 5 } }`. */
+function readEqual(operand: ColumnOperand | JsonOperand, value: unknown, path: string): Condition {
+  if (value !== null && operand.findMisfit('eq') !== undefined)
+    throw invalid(path, 'type', `cannot be compared: it is of kind "${operand.kind}"`)
+  return readTest(operand, 'eq', value, path)
 }
 
 function tooMany(path: string): Error {

@@ -1,15 +1,16 @@
 /** The operands of a filter: a column, and a value within the JSON of a column. */
-import { clip, normalizeText } from '../../core/text.js'
+import { normalizeText } from '../../core/text.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { didYouMean } from '../../errors/did-you-mean.js'
+import type { Column } from '../../engines/contract/table.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { toComparable } from '../../fields/rule-code.js'
-import { readShape, type ShapeField } from '../../fields/shape.js'
+import type { ShapeField } from '../../fields/shape.js'
 import type { JsonPath, JsonType } from '../../sql/condition.js'
 import { operatorOf, type Operator } from '../../sql/operators.js'
 import { toJson, type ColumnCodec } from '../model/codec.js'
 import type { Condition } from '../model/table.js'
 import type { Operand } from './comparison.js'
+import { findPart, jsonTypeOf } from './json-parts.js'
 import type { Slots } from './list-options.js'
 import { invalid } from './query-errors.js'
 
@@ -38,6 +39,8 @@ export interface OperandFilter extends Slots {
   countJsonItems(count: number, path: string): void
 }
 
+const needsPath = 'needs a path for kind "json"'
+
 abstract class FilterOperand implements Operand<Condition> {
   abstract readonly maxItems: number
   protected readonly codec: ColumnCodec
@@ -52,10 +55,14 @@ abstract class FilterOperand implements Operand<Condition> {
     return this.filter.dialect
   }
 
+  /** The kind of the values, for errors. */
+  get kind(): string {
+    return this.codec.column.field.kind
+  }
+
   findMisfit(operator: Operator): string | undefined {
-    const { compares, field } = this.codec.column
-    if (operatorOf(operator).fits.includes(compares)) return undefined
-    return `cannot be used for kind "${field.kind}"`
+    const { column } = this.codec
+    return operatorOf(operator).fits.includes(column.compares) ? undefined : misfitOf(column)
   }
 
   isSkipped(value: unknown, path: string): boolean {
@@ -86,25 +93,21 @@ export class ColumnOperand extends FilterOperand {
 
   override findMisfit(operator: Operator): string | undefined {
     if (this.codec.column.compares === 'json' && operator !== 'isNull')
-      return super.findMisfit(operator) ?? 'needs a path for kind "json"'
+      return super.findMisfit(operator) ?? needsPath
     return super.findMisfit(operator)
   }
 
   encode(value: unknown, path: string, operator: Operator): unknown {
     const { codec } = this
-    const { field } = codec.column
-    const { entry } = field
-    const { operand, isEquality } = operatorOf(operator)
-    const isItem = operand === 'item'
-    if (value === null || !(isItem ? isOfKind(value, entry) : codec.accepts(value)))
-      throw invalid(path, 'type', `must be ${entry.label}`)
-    const stored = toStoredForm(codec, value)
-    if (isEquality === true) checkChoice(field, stored, path)
+    const { entry } = codec.column.field
+    const isItem = operatorOf(operator).operand === 'item'
+    const isOfItsKind = value !== null && (isItem ? isOfKind(value, entry) : codec.accepts(value))
+    const stored = readOperand(codec.column, value, { path, operator, isOfItsKind })
     return isItem ? JSON.stringify(toJson(stored, entry)) : codec.encode(stored)
   }
 
   override encodeText(text: string, path: string): string {
-    return toStoredForm(this.codec, super.encodeText(text, path))
+    return toStoredForm(this.codec.column, super.encodeText(text, path))
   }
 
   compare(operator: Operator, encoded: unknown): Condition {
@@ -146,26 +149,56 @@ interface JsonOperandValue {
   readonly value: unknown
 }
 
-/** A value within JSON, at a path. */
+/**
+ * A value within JSON, at a path. A part of a nested class compares as its kind. Other values compare by the type of the
+ * operand.
+ */
 export class JsonOperand extends FilterOperand {
   readonly maxItems = maxJsonItems
   /** The slots of the path. */
   readonly #slots: readonly number[]
+  readonly #part: Column | undefined
 
   /** @throws {HttpError} 400 for a path that is no list of names, and for a path to a value that responses leave out */
   constructor(codec: ColumnCodec, filter: OperandFilter, names: unknown, path: string) {
     super(codec, filter)
     const checkedNames = readPath(names, path)
-    if (filter.isClient) checkVisiblePath(codec.column.field, checkedNames, path)
+    const { isClient } = filter
+    this.#part = findPart(codec.column.field, checkedNames, { isClient, path })
     this.#slots = filter.dialect.json.paths(checkedNames).map((one) => filter.values.push(one) - 1)
   }
 
+  override get kind(): string {
+    return this.#part?.field.kind ?? super.kind
+  }
+
+  override findMisfit(operator: Operator): string | undefined {
+    const part = this.#part
+    if (part === undefined) return super.findMisfit(operator)
+    if (!operatorOf(operator).fits.includes(part.compares)) return misfitOf(part)
+    return part.compares === 'json' && operator !== 'isNull' ? needsPath : undefined
+  }
+
   encode(value: unknown, path: string, operator: Operator): JsonOperandValue {
+    if (this.#part !== undefined) return this.#encodePart(this.#part, value, path, operator)
     const type = typeOfJson(value)
     const isEquality = operator === 'eq' || operator === 'ne' || operator === 'in'
     if (type === undefined || (type === 'boolean' && !isEquality))
       throw invalid(path, 'type', 'must be a number or a text, or true or false with eq or ne')
     return { type, value: this.filter.dialect.json.operand(value) }
+  }
+
+  #encodePart(part: Column, value: unknown, path: string, operator: Operator): JsonOperandValue {
+    const { entry } = part.field
+    const isOfItsKind = value !== null && isOfKind(value, entry)
+    const json = toJson(readOperand(part, value, { path, operator, isOfItsKind }), entry)
+    const type = jsonTypeOf(part)
+    if (type === 'list') return { type, value: JSON.stringify(json) }
+    return { type, value: this.filter.dialect.json.operand(json, type === 'exact') }
+  }
+
+  override encodeText(text: string, path: string): string {
+    return toStoredForm(this.#part ?? this.codec.column, super.encodeText(text, path))
   }
 
   compare(operator: Operator, encoded: unknown): Condition {
@@ -234,34 +267,31 @@ function readPath(value: unknown, path: string): readonly string[] {
   })
 }
 
+function misfitOf({ field }: Column): string {
+  return `cannot be used for kind "${field.kind}"`
+}
+
 /**
- * Refuses paths of clients to values that responses leave out: hidden fields of nested classes, and values that the class
- * does not declare.
+ * A value, or the item of a list, in the form in which it is stored.
  *
- * @throws {HttpError} 400 `VALIDATION`
+ * @param isOfItsKind whether the value is of the field's kind
+ * @throws {HttpError} 400 for a value of another kind, and for a value that the field cannot have
  */
-function checkVisiblePath(column: ShapeField, names: readonly string[], path: string): void {
-  let field = column
-  let isItem = false
-  for (const name of names) {
-    // Everything inside a value of any JSON is visible.
-    if (field.nested === undefined) return
-    if (field.list && !isItem) {
-      if (!/^-?\d+$/.test(name)) throw invalid(path, 'type', 'needs the position in a list')
-      isItem = true
-      continue
-    }
-    const { name: className, fields } = readShape(field.nested())
-    const visibleFields = fields.filter(({ hidden }) => !hidden)
-    const found = visibleFields.find((one) => one.name === name)
-    if (found === undefined) {
-      const names = visibleFields.map((one) => one.name)
-      const text = `names "${clip(name)}", which is not a field of ${className}. ${didYouMean(clip(name), names)}`
-      throw invalid(path, 'unknown', text.trim())
-    }
-    field = found
-    isItem = false
-  }
+function readOperand(
+  { field }: Column,
+  value: unknown,
+  { path, operator, isOfItsKind }: OperandReading,
+): unknown {
+  if (!isOfItsKind) throw invalid(path, 'type', `must be ${field.entry.label}`)
+  const stored = toStoredForm({ field }, value)
+  if (operatorOf(operator).isEquality === true) checkChoice(field, stored, path)
+  return stored
+}
+
+interface OperandReading {
+  readonly path: string
+  readonly operator: Operator
+  readonly isOfItsKind: boolean
 }
 
 /** @throws {HttpError} 400 for a value that the field cannot have, as for a misspelt name */
@@ -281,7 +311,7 @@ function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined {
 }
 
 /** Texts of a field with `normalize` are stored in one form of Unicode, and the text of a filter may have another. */
-function toStoredForm<T>({ column: { field } }: ColumnCodec, value: T): T | string {
+function toStoredForm<T>({ field }: Pick<Column, 'field'>, value: T): T | string {
   const form = field.declared?.normalize
   return form === undefined || typeof value !== 'string' ? value : normalizeText(value, form)
 }

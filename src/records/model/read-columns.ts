@@ -115,6 +115,25 @@ function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Colu
   })
 }
 
+const partColumns = new WeakMap<ShapeField, Column>()
+
+/** A field of a nested class, described like a column. Its value is within the JSON of a column, where it may be missing. */
+export function partColumn(field: ShapeField): Column {
+  let column = partColumns.get(field)
+  if (column === undefined) {
+    const own = createColumn(field, field.name, false)
+    column = Object.freeze({
+      ...own,
+      nullable: true,
+      isKey: false,
+      generated: undefined,
+      isUuid: false,
+    })
+    partColumns.set(field, column)
+  }
+  return column
+}
+
 function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparison {
   if (nested !== undefined || kind === 'json') return 'json'
   return list ? 'list' : entry.compares

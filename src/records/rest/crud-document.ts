@@ -13,6 +13,9 @@ import { operatorOf, operatorsFor } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { policyOf, type WriteAccess } from '../rights/record-policy.js'
+import { objectClassOf } from '../filters/json-parts.js'
+import { partColumn } from '../model/read-columns.js'
+import type { Shape } from '../../fields/shape.js'
 import { documentInputs, visiblePartOf, type VisibleTable } from '../clients/operation-inputs.js'
 import {
   aggregateValues,
@@ -193,7 +196,7 @@ function withFilters(
 ): Pick<DeclaredRequest, 'parameters' | 'filters'> {
   const parameters = [...inputs, ...(search === undefined ? [] : [searchParameter(search)])]
   const names = new Set(parameters.map(({ name }) => name))
-  const fields = columns.map(fieldFilter)
+  const fields = columns.flatMap((column) => [fieldFilter(column), ...partFilters(column, [])])
   // The name of an input is never the field of the same name, whose operators can still be used.
   const filters = fields.map((one) =>
     names.has(one.name) ? { ...one, description: undefined } : one,
@@ -263,6 +266,22 @@ function fieldFilter(column: Column): DeclaredFilter {
   const { schema, choiceSchema } = new ColumnValues(column)
   const description = operators.includes('eq') ? operatorOf('eq').meaning : undefined
   return { name, description, schema, choiceSchema, operators: documented }
+}
+
+/** The filters of the parts of a nested class: `price.amount`, `price.amount.gte` … */
+function partFilters(
+  { property, field }: Column,
+  outer: readonly string[],
+  classes: readonly Shape[] = [],
+): DeclaredFilter[] {
+  const shape = objectClassOf(field)
+  if (shape === undefined || classes.includes(shape)) return []
+  const names = [...outer, property]
+  const parts = shape.fields.filter(({ hidden }) => !hidden).map(partColumn)
+  return parts.flatMap((part): DeclaredFilter[] => {
+    if (part.compares === 'json') return partFilters(part, names, [...classes, shape])
+    return [{ ...fieldFilter(part), name: [...names, part.property].join('.') }]
+  })
 }
 
 const jsonPath = {

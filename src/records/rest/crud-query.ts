@@ -15,8 +15,15 @@ import {
 } from '../filters/query-errors.js'
 import { andParameters } from '../filters/filter.js'
 import { readCounts, type RelationCount } from '../filters/list-options.js'
-import { operatorOf, readOperator } from '../../sql/operators.js'
-import { ColumnValues, jsonValues, readOperandText, readSingle } from './operand-values.js'
+import { operatorOf, readOperator, type Operator } from '../../sql/operators.js'
+import {
+  ColumnValues,
+  jsonValues,
+  readOperandText,
+  readSingle,
+  type OperandValues,
+} from './operand-values.js'
+import { findPart, objectClassOf } from '../filters/json-parts.js'
 import { nest } from '../filters/nested-names.js'
 import { readOrderText, type FieldOrder } from '../filters/order.js'
 import { searchOf } from '../filters/search.js'
@@ -136,7 +143,7 @@ function readCondition(
     const rest = names.slice(index + 1)
     const path = names.slice(0, index + 1)
     if (column.compares !== 'json') return nest(path, readTest(column, name, rest, query))
-    const test = readJsonTest({ name, field: path.join('.'), rest, text }, query)
+    const test = readJsonTest({ name, column, field: path.join('.'), rest, text }, query)
     return test && nest(path, test)
   }
   throw invalid(name, 'unknown', 'is a relation: add one of its fields')
@@ -251,6 +258,7 @@ function unknownField(table: Table, name: string, isRelation: boolean): HttpErro
 interface JsonParameter {
   /** `meta.path.a.gte` */
   readonly name: string
+  readonly column: Column
   /** `meta` */
   readonly field: string
   /** The names after the field. */
@@ -261,15 +269,16 @@ interface JsonParameter {
 type Test = Record<string, unknown>
 
 /**
- * Reads a query's conditions on a JSON column, in any of three spellings: `meta.path=a,b&meta.gte=1`,
- * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
+ * Reads a query's conditions on a JSON column, in any of these spellings: `meta.path=a,b&meta.gte=1`, `meta.path.a.b.gte=1`,
+ * `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas, and `price.amount.gte=1` for a nested class.
  *
  * @returns `undefined` for a path whose comparison is in other parameters
  */
 function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
-  const { name, field, rest, text } = parameter
+  const { name, column, field, rest, text } = parameter
   const [first, ...more] = rest
   if (first === undefined) return readJsonValue(name, text)
+  if (objectClassOf(column.field)?.byName.has(first) === true) return readPartTest(parameter, query)
   if (first !== 'path') return readWithPath(parameter, query)
   if (more.length === 0) {
     const isUsed = Object.keys(query).some(
@@ -277,10 +286,30 @@ function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undef
     )
     return isUsed ? undefined : { path: itemsOf(text) }
   }
-  const last = more.length > 1 ? readOperator(more.at(-1) ?? '') : undefined
-  const operator = last ?? 'eq'
-  const path = last === undefined ? more : more.slice(0, -1)
-  return { path, [operator]: readOperandText(jsonValues, operator, name, query) }
+  const { path, operator } = splitOperator(more)
+  return { path, [operator]: readOperandText(valuesAt(parameter, path), operator, name, query) }
+}
+
+/** `a.b.gte` is the comparison `gte` of `a.b`, and `a.b` is `eq`. */
+function splitOperator(names: readonly string[]): { path: readonly string[]; operator: Operator } {
+  const last = names.length > 1 ? readOperator(names.at(-1) ?? '') : undefined
+  return { path: last === undefined ? names : names.slice(0, -1), operator: last ?? 'eq' }
+}
+
+/** The values at a path: of the kind of a nested class's part, or of any JSON. */
+function valuesAt({ field, column }: JsonParameter, names: readonly string[]): OperandValues {
+  const part = findPart(column.field, names, { isClient: true, path: `${field}.path` })
+  return part === undefined ? jsonValues : new ColumnValues(part)
+}
+
+/** `price.amount.gte=1`. The filter refuses parts that do not exist. */
+function readPartTest({ name, column, rest, text }: JsonParameter, query: TextValues): Test {
+  for (let length = rest.length; length > 0; length--) {
+    const path = rest.slice(0, length)
+    const part = findPart(column.field, path, { isClient: false, path: name })
+    if (part !== undefined) return nest(path, readTest(part, name, rest.slice(length), query))
+  }
+  return nest(rest, text)
 }
 
 function readJsonValue(name: string, text: string | string[]): Test {
@@ -289,13 +318,16 @@ function readJsonValue(name: string, text: string | string[]): Test {
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
 
-function readWithPath({ name, field, rest, text }: JsonParameter, query: TextValues): Test {
+function readWithPath(parameter: JsonParameter, query: TextValues): Test {
+  const { name, field, rest, text } = parameter
   const operatorName = rest.join('.')
   const operator = readOperator(operatorName)
   const path = query[`${field}.path`]
+  const names = path === undefined ? undefined : itemsOf(path)
+  const values = names === undefined ? jsonValues : valuesAt(parameter, names)
   // The filter refuses a comparison that does not exist.
-  const operand = operator === undefined ? text : readOperandText(jsonValues, operator, name, query)
-  if (path !== undefined) return { path: itemsOf(path), [operatorName]: operand }
+  const operand = operator === undefined ? text : readOperandText(values, operator, name, query)
+  if (names !== undefined) return { path: names, [operatorName]: operand }
   if (operator === undefined || operator === 'isNull') return { [operatorName]: operand }
   throw invalid(name, 'required', `needs ${field}.path in addition`)
 }
