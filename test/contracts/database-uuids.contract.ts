@@ -98,6 +98,22 @@ export function describeUuids(fixture: Fixture): void {
       })
     })
 
+    it('that the framework makes are of version 7 and sort in the order of the rows', async () => {
+      const before = Date.now()
+      const one = await teams.create({ name: 'made' })
+      await teams.insertMany(Array.from({ length: 5_000 }, () => ({ name: 'made' })))
+      const last = await teams.create({ name: 'made' })
+      const made = await teams.list({ where: { name: 'made' }, orderBy: 'id', limit: 6_000 })
+      const keys = made.map(({ id }) => id)
+      expect(new Set(keys).size).toBe(5_002)
+      expect([keys[0], keys.at(-1)]).toEqual([one.id, last.id])
+      const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+      expect(keys.filter((key) => !form.test(key))).toEqual([])
+      const time = Number.parseInt(one.id.replace('-', '').slice(0, 12), 16)
+      expect(time).toBeGreaterThanOrEqual(before)
+      expect(time).toBeLessThanOrEqual(Date.now())
+    })
+
     it('sort and compare in the same order, ascending and descending, with cursors', async () => {
       const sorted = [zero, nine, a, c, f]
       for (const property of ['id', 'badge'] as const) {

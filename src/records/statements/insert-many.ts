@@ -2,10 +2,10 @@
  * Writes many rows in one transaction, in chunks, so that other work can run in between. A source is read at most two
  * chunks ahead of the database. Source: decisions, Records: writes.
  */
-import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table, Instance } from '../model/table.js'
+import { orderedUuid } from '../model/ordered-uuid.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
@@ -363,7 +363,7 @@ async function checkChunk(
       const checking = create(row)
       const record = checking instanceof Promise ? await checking : checking
       if (table.version !== undefined) record[table.version.property] = 1
-      if (generated === 'uuid') record[property] ??= randomUUID()
+      if (generated === 'uuid') record[property] ??= orderedUuid()
       checkForeignKeys(table, codec, record)
       checked.push(codec.writeRow(record))
     } catch (error) {

@@ -1,8 +1,8 @@
 /** The statements that insert or update one row with checked values, and their errors for clients. */
-import { randomUUID } from 'node:crypto'
 import { after, type MaybePromise, attempt, promise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Instance, Relation, Table } from '../model/table.js'
+import { orderedUuid } from '../model/ordered-uuid.js'
 import { keyValues } from './shard.js'
 import type { Source, RecordsContext } from './source.js'
 import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
@@ -30,7 +30,7 @@ export function valuesToInsert(
   record: Record<string, unknown>,
 ): WriteValues {
   const { key, columns } = table
-  if (key.generated === 'uuid') record[key.property] ??= randomUUID()
+  if (key.generated === 'uuid') record[key.property] ??= orderedUuid()
   checkForeignKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (record[key.property] !== undefined) return { columns, values }
