@@ -15,6 +15,7 @@ import { docMetadata } from '../openapi/doc.js'
 import { documentLive } from '../live/live.js'
 import { collectRoutes, describeRoute, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/route-table.js'
+import { emittedTypesOf, findArgumentProblems } from '../serving/argument-types.js'
 import { declaredClasses, compileChecks } from '../serving/route-checks.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
@@ -71,6 +72,7 @@ function planRoute(
   const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
   const limits = readLimits(route, settings.limits, problems)
   const classes = declaredClasses(route, problems)
+  problems.addAll(findArgumentProblems(route, classes, emittedTypesOf(route) ?? []))
   const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
   const status = route.options.status ?? 200
   const groups = readGroups(route, problems)

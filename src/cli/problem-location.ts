@@ -66,6 +66,19 @@ export class SourceIndex {
     )
   }
 
+  /** The text of a class from its name on. @returns undefined if the sources do not declare it */
+  classText(name: string): string | undefined {
+    const block = this.#classes.get(name)
+    return block && textOf(block)
+  }
+
+  /** The text of a member from its name on. @returns undefined if the class itself does not declare it */
+  memberText(className: string, member: string): string | undefined {
+    const owner = this.#classes.get(className)
+    const block = owner && memberBlock(owner, member)
+    return block && textOf(block)
+  }
+
   /** Finds the first class that the message names, and its member if the message names one: `Item.price`. */
   #classIn(message: string): Block | undefined {
     for (const [, className = '', member] of withoutQuotes(message).matchAll(dottedName)) {
@@ -140,6 +153,10 @@ function endOfBlock(lines: readonly string[], line: number): number {
     .slice(line + 1)
     .findIndex((text) => text.trim() !== '' && indentOf(text) <= indent)
   return length === -1 ? lines.length - 1 : line + 1 + length
+}
+
+function textOf({ lines, line, end }: Block): string {
+  return lines.slice(line, end + 1).join('\n')
 }
 
 function indentOf(text: string): number {

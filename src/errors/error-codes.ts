@@ -69,6 +69,7 @@ export const errorCodes = Object.freeze({
     PATH_NOT_LAST: none,
     DUPLICATE_ROUTE: none,
     UNKNOWN_ARGUMENT: none,
+    ARGUMENT_TYPE: none,
     UNREADABLE_ARGUMENTS: none,
     ROUTE_TRANSACTION: none,
     ACCESS_CONTRADICTION: none,

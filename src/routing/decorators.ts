@@ -149,6 +149,13 @@ export function readRouteDeclarations(
   return declarations.readAll(owner)
 }
 
+/** False if a decorator has wrapped the method, or if a subclass overrides it without decorators of its own. */
+export function isHandlerAsDeclared(controller: Class, member: string): boolean {
+  const current = (controller.prototype as Record<string, unknown>)[member]
+  const routes = readRouteDeclarations(controller).get(member) ?? []
+  return routes.every(({ declared }) => declared.method === current)
+}
+
 function createVerb(method: RouteMethod): Verb {
   const write = (target: DecoratorTarget, path: string, options: RouteOptions): void => {
     const { owner, member, kind } = target

@@ -128,6 +128,20 @@ it.each<[string, string | RegExp, () => Attempt, () => Attempt]>([
   expect(await fixesOf(fixed())).toEqual([])
 })
 
+/** A route with a number in its path, for which the compiler has emitted this type. */
+function numbered(type: unknown): Attempt {
+  class ItemController {
+    show(id: unknown): unknown {
+      return id
+    }
+  }
+  const { prototype } = ItemController
+  Reflect.defineMetadata('design:paramtypes', [type], prototype, 'show')
+  Get('/<id:int>')(prototype, 'show', Object.getOwnPropertyDescriptor(prototype, 'show')!)
+  Controller('/items')(ItemController)
+  return { module: moduleOf(ItemController) }
+}
+
 /** A module with these options for `@Module`, and options for `bootstrap`. */
 function app(metadata: object, options: BootstrapOptions = {}): Attempt {
   class TestModule {}
@@ -328,6 +342,7 @@ const cases: readonly (readonly [
     () => path('/<id>', ((idd: string) => idd) as never),
     () => path('/<id>', ((id: string) => id) as never),
   ],
+  ['ARGUMENT_TYPE', /id: number/, () => numbered(String), () => numbered(Number)],
   [
     'UNREADABLE_ARGUMENTS',
     /args: \[/,

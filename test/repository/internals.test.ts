@@ -88,6 +88,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/cli/development-views.test.ts',
     'test/cli/run-and-console.test.ts',
     'test/cli/failure-page.test.ts',
+    'test/cli/handler-sources.test.ts',
     'test/cli/start-errors.test.ts',
     'test/modules/config.test.ts',
     'test/openapi/breaking-changes.test.ts',

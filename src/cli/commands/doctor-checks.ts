@@ -8,6 +8,7 @@ import { paintReport, toTable } from '../output.js'
 import { createPaint, type Paint } from '../../core/paint.js'
 import { withoutPasswords } from '../../core/secrets.js'
 import { isSource, readInstalledPackage, readEngines, toPosix } from '../project-files.js'
+import { findHandlerMistakes } from '../handler-sources.js'
 import { indexSources, toSourceFrame } from '../describe-error.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
@@ -210,10 +211,13 @@ export async function examineDeclarations(
       warnings.push({ about: 'routes', state: 'note', what: text })
     }
     logStartWarnings(routes, plan.settings, { ...silentLog, warn })
-    return {
-      plan,
-      findings: [{ about: 'declarations', state: 'ok', what }, ...warnings, examineKeys(plan)],
-    }
+    const index = indexSources(cwd, isSource(path) ? path : undefined)
+    const mistakes = index === undefined ? [] : findHandlerMistakes(plan, index)
+    const declarations: Finding[] =
+      mistakes.length === 0
+        ? [{ about: 'declarations', state: 'ok', what }]
+        : toFindings('declarations', new DeclarationError(mistakes), { cwd, path })
+    return { plan, findings: [...declarations, ...warnings, examineKeys(plan)] }
   } catch (error) {
     return { plan: undefined, findings: toFindings('declarations', error, { cwd, path }) }
   }
