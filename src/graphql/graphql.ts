@@ -420,12 +420,11 @@ export class GraphQL {
   }
 
   documents(): PersistedDocuments {
-    if (this.#documents === undefined) {
-      const problems = new Problems()
-      this.#documents = readDocuments(this.#options.documents, problems)
-      problems.throwIfAny()
-    }
-    return this.#documents
+    if (this.#documents !== undefined) return this.#documents
+    const problems = new Problems()
+    const documents = readDocuments(this.#options.documents, problems)
+    problems.throwIfAny()
+    return (this.#documents = documents)
   }
 
   #run(
