@@ -17,6 +17,7 @@ import type { CorsHeaders } from '../http/cors.js'
 import { Database } from '../records/database.js'
 import { packageFor } from '../engines/engine-for-url.js'
 import { readTables } from '../records/model/read-table.js'
+import { findDuplicateTokens } from '../records/one-time.js'
 import { reportPolicy } from '../records/rights/record-policy.js'
 import { readController } from '../routing/decorators.js'
 import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
@@ -259,6 +260,7 @@ function checkClasses(
   problems: Problems,
 ): void {
   problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
+  problems.addAll(findDuplicateTokens(classes))
   for (const check of checks) problems.addAll(check(classes, conditions))
 }
 

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Clock } from '../core/time.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class.js'
-import { DeclarationError } from '../errors/declaration-error.js'
+import type { Problem } from '../errors/declaration-error.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import { Database } from './database.js'
@@ -159,17 +159,13 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   const provider = class extends OneTimeTokens<T> {
     constructor(database: Database, clock: Clock) {
       super(database, clock, name, lifetime)
-      this.#database = database
     }
-    readonly #database: Database
     async onStart(): Promise<void> {
-      claimName(this.#database, name, instances)
       await this.start()
       instances.add(this)
     }
     onStop(): void {
       instances.delete(this)
-      if (instances.size === 0) providersByName.get(this.#database)?.delete(name)
     }
     static make(value: T, options?: OneTimeMakeOptions): Promise<string> {
       return soleInstance().make(value, options)
@@ -179,26 +175,29 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
     }
   }
   Object.defineProperty(provider, 'name', { value: `oneTime(${name})` })
+  tokenNames.set(provider, name)
   return provider
 }
 
-/** Providers by database and by the name of their tokens. */
-const providersByName = new WeakMap<Database, Map<string, object>>()
+/** The names of tokens by the class of their provider. */
+const tokenNames = new WeakMap<Class, string>()
 
-/** @throws {DeclarationError} another provider has the name, so each would accept the tokens of the other */
-function claimName(database: Database, name: string, provider: object): void {
-  const names = providersByName.get(database) ?? new Map<string, object>()
-  providersByName.set(database, names)
-  const other = names.get(name)
-  if (other !== undefined && other !== provider)
-    throw new DeclarationError([
-      {
+/** Finds providers with the same name, each of which would accept the tokens of the other. */
+export function findDuplicateTokens(classes: Iterable<Class>): Problem[] {
+  const names = new Set<string>()
+  const problems: Problem[] = []
+  for (const type of classes) {
+    const name = tokenNames.get(type)
+    if (name === undefined) continue
+    if (names.has(name))
+      problems.push({
         code: 'DUPLICATE_ONE_TIME',
         message: `oneTime: two providers have the name '${name}', so a token of one would be valid for the other.`,
         remedy: "Give one of them another name: oneTime('reset', { for: '1h' }).",
-      },
-    ])
-  names.set(name, provider)
+      })
+    names.add(name)
+  }
+  return problems
 }
 
 /** True for the canonical encoding, which `make` writes. Other encodings of the same bytes are rejected. */
