@@ -1,13 +1,17 @@
 /** What stops a start in production is a finding of `doctor --production`. */
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, it } from '@jest/globals'
 import {
   bootstrap,
   Config,
   Controller,
+  createDecorator,
   Field,
   Get,
+  GraphQL,
   Module,
   Post,
   PublicUrl,
@@ -23,7 +27,12 @@ import { oidc } from 'filigree/oidc'
 import { Passkey, passkeys } from 'filigree/passkeys'
 import { findPortProblem } from '../../src/bootstrap/port-problems.js'
 import { diagnose } from '../../src/cli/commands/doctor.js'
+import type { Finding } from '../../src/cli/commands/doctor-checks.js'
+import { errorCodes } from '../../src/errors/error-codes.js'
+import { faultyDeclarations } from '../bootstrap/faulty-declarations.js'
 import { freePort } from '../free-port.js'
+import type { Class } from '../public-types.js'
+import { runIn } from './run-in.js'
 
 const otherProgram = createServer().listen(0)
 await once(otherProgram, 'listening')
@@ -95,6 +104,21 @@ class Shade {
   @Field('id') id!: number
 }
 
+@Controller('/misplaced')
+class Misplaced {
+  @(createDecorator('Mine', () => ({ check: () => [{ message: 'wrong place', remedy: '' }] }))())
+  @Get('/')
+  show(): string {
+    return ''
+  }
+}
+
+const unknownType = new GraphQL()
+unknownType.schema.addQuery('color', { type: 'Color', resolve: () => null })
+const withoutDocuments = new GraphQL({ documents: './nowhere.json' })
+withoutDocuments.schema.addQuery('one', { type: 'Int', resolve: () => null })
+for (const graphql of [unknownType, withoutDocuments]) graphql.registerRoute()
+
 const desk = (path: string): ModuleOptions => ({
   imports: [admin({ path: '/desk', roles: 'admin', records: [Lamp], login: { path } })],
   controllers: [SignIn],
@@ -108,17 +132,24 @@ interface Start {
   readonly options?: BootstrapOptions
 }
 
-const starts: readonly (readonly [string, Start])[] = [
+const starts: readonly (readonly [code: string, message: string, Start])[] = [
   [
+    'INVALID_OPTION',
     'mail: transport is required',
     { module: { imports: [jobs(), mail({ transport: undefined })] } },
   ],
-  ['mail: catch: true prevents', { module: { imports: [jobs(), mail({ catch: true })] } }],
   [
+    'INVALID_OPTION',
+    'mail: catch: true prevents',
+    { module: { imports: [jobs(), mail({ catch: true })] } },
+  ],
+  [
+    'MAIL_WITHOUT_JOBS',
     'mail: it needs filigree/jobs',
     { module: { imports: [mail({ transport: 'smtp://127.0.0.1:1' })] } },
   ],
   [
+    'INVALID_OPTION',
     'passkeys require a host name',
     {
       module: {
@@ -129,56 +160,160 @@ const starts: readonly (readonly [string, Start])[] = [
     },
   ],
   [
+    'AUTH_KEYS',
     'there is no private key',
     {
       module: { imports: [oidc({ ...provider, signIn })], providers: [Users] },
       variables: publicUrl,
     },
   ],
-  ['Production has no public address', { module: withLinks }],
-  ['PUBLIC_URL is http', { module: withLinks, variables: { PUBLIC_URL: 'http://desk.example' } }],
-  ['PORT', { module: withLinks, variables: { ...publicUrl, PORT: 'many' } }],
-  ['Production has no keys', { module: {}, options: { auth: {} } }],
-  ['admin: login.path is /enter, but the application has no route', { module: desk('/enter') }],
-  ['does not describe a body', { module: desk('/sign-in') }],
+  ['PUBLIC_URL_MISSING', 'Production has no public address', { module: withLinks }],
   [
+    'INVALID_ENVIRONMENT',
+    'PUBLIC_URL is http',
+    { module: withLinks, variables: { PUBLIC_URL: 'http://desk.example' } },
+  ],
+  ['INVALID_ENVIRONMENT', 'PORT', { module: withLinks, variables: { ...publicUrl, PORT: 'many' } }],
+  ['AUTH_KEYS', 'Production has no keys', { module: {}, options: { auth: {} } }],
+  [
+    'INVALID_OPTION',
+    'admin: login.path is /enter, but the application has no route',
+    { module: desk('/enter') },
+  ],
+  ['INVALID_OPTION', 'does not describe a body', { module: desk('/sign-in') }],
+  [
+    'TOOL_DECLARATION',
     'is the second tool count',
     { module: { imports: [mcp()], controllers: [Tools] }, variables: publicUrl },
   ],
-  ['MAIL_HOST', { module: { providers: [MailSettings] } }],
-  ['Table lamp is missing', { module: { records: [Lamp] } }],
-  ['2 tables are missing: lamp, shade.', { module: { records: [Lamp, Shade] } }],
+  ['INVALID_ENVIRONMENT', 'MAIL_HOST', { module: { providers: [MailSettings] } }],
+  ['DECORATOR_CHECK', 'wrong place', { module: { controllers: [Misplaced] } }],
+  ['UNKNOWN_TYPE', 'unknown type "Color"', { module: { graphql: [unknownType] } }],
+  ['INVALID_DOCUMENTS', 'nowhere.json', { module: { graphql: [withoutDocuments] } }],
+  ['SCHEMA_DIFFERS', 'Table lamp is missing', { module: { records: [Lamp] } }],
+  ['SCHEMA_DIFFERS', '2 tables are missing: lamp, shade.', { module: { records: [Lamp, Shade] } }],
   [
+    'HOST_UNKNOWN',
     'is not an address of this machine',
     { module: {}, options: { ...listening, host: '192.0.2.1', port: 3999 } },
   ],
   [
+    'PORT_TAKEN',
     'is used by another program',
     { module: {}, options: { ...listening, host: '127.0.0.1', port: busyPort } },
   ],
-  ['is used by another program', { module: {}, options: { ...listening, port: busyPort } }],
   [
+    'PORT_TAKEN',
+    'is used by another program',
+    { module: {}, options: { ...listening, port: busyPort } },
+  ],
+  [
+    'DATABASE_UNREACHABLE',
     'connect ECONNREFUSED',
     { module: {}, options: { database: 'postgres://desk@127.0.0.1:9/desk?connectTimeout=500' } },
   ],
-  ['mysql', { module: {}, options: { database: 'mysql://desk@127.0.0.1/desk' } }],
+  [
+    'DATABASE_UNREADABLE',
+    'start-errors.test.ts',
+    { module: {}, options: { database: `sqlite:${fileURLToPath(import.meta.url)}` } },
+  ],
+  ['DATABASE_URL', 'mysql', { module: {}, options: { database: 'mysql://desk@127.0.0.1/desk' } }],
 ]
 
-it.each(starts)('“%s” is a finding of doctor', async (message, { module, variables, options }) => {
-  @Module(module)
+const terminal = {
+  cwd: tmpdir(),
+  out: () => Promise.resolve(),
+  err: () => Promise.resolve(),
+}
+
+/** What `doctor --production` finds that must be fixed. */
+async function findFaults(module: Class, options: BootstrapOptions): Promise<Finding[]> {
+  const application = { module, options, path: '', exports: undefined }
+  const findings = await diagnose(application, true, terminal)
+  return findings.filter(({ state }) => state === 'fault')
+}
+
+it.each(starts)('%s, “%s”, is a finding of doctor', async (code, message, start) => {
+  @Module(start.module)
   class App {}
   const settings: BootstrapOptions = {
     ...{ listen: false, logger: false, database: 'sqlite::memory:', auth: { keys: false } },
-    env: { NODE_ENV: 'production', ...variables },
-    ...options,
+    env: { NODE_ENV: 'production', ...start.variables },
+    ...start.options,
   }
   await expect(bootstrap(App, settings)).rejects.toThrow(message)
-  const application = { module: App, options: settings, path: '', exports: undefined }
-  const write = (): Promise<void> => Promise.resolve()
-  const terminal = { cwd: process.cwd(), out: write, err: write }
-  const findings = await diagnose(application, true, terminal)
-  const faults = findings.filter(({ state }) => state === 'fault').map(({ what }) => what)
-  expect(faults.join('\n')).toContain(message)
+  expect(await findFaults(App, settings)).toContainEqual(
+    expect.objectContaining({ code, what: expect.stringContaining(message) }),
+  )
+})
+
+/** `doctor` makes no instances. The compiler rejects these, and the first start in development does. */
+const needsInstances: ReadonlySet<string> = new Set(['NOT_AN_INTERCEPTOR', 'INTERCEPTOR_APPLIES'])
+const declarations = faultyDeclarations.filter(([code]) => !needsInstances.has(code))
+
+it.each(declarations)(
+  '%s of a declaration is a finding of doctor',
+  async (code, remedy, faulty) => {
+    const { module, options } = faulty()
+    const settings = {
+      ...{ listen: false, logger: false, auth: { keys: false }, publicUrl: publicUrl.PUBLIC_URL },
+      env: {},
+      ...options,
+    }
+    expect(await findFaults(module, settings as BootstrapOptions)).toContainEqual(
+      expect.objectContaining({ code, remedy: expect.stringMatching(remedy) }),
+    )
+  },
+)
+
+it.each([
+  ['IMPORT_CYCLE', 'main.ts', 'Write () => PeopleModule in the decorator'],
+  ['NOT_DEFINED_YET', 'one-file.ts', 'Move DeclaredBelow up'],
+])('%s stops the load, so doctor gives its fix', async (_code, name, fix) => {
+  const file = fileURLToPath(new URL(`../bootstrap/fixtures/import-cycle/${name}`, import.meta.url))
+  const result = await runIn('.', ['doctor', '--production', '--module', file])
+  expect(result.code).not.toBe(0)
+  expect(result.err).toContain(fix)
+})
+
+/** Codes of the start that no test of this file makes, with the reason. */
+const others: Readonly<globalThis.Record<string, string>> = {
+  UNKNOWN_OVERRIDE: 'an option of tests',
+  INVALID_SCHEMA: "the text of GraphQL's own check",
+  UNDEFINED_IN_FILTER: 'thrown by a call',
+  SKIP_IN_FILTER: 'thrown by a call',
+  STORED_VALUE: 'thrown by a call',
+  MIGRATION_FAILED: 'of filigree migrate',
+  MIGRATION_CHANGED: 'of filigree migrate',
+  MIGRATION_MISSING: 'of filigree migrate',
+  SCHEMA_LOCKED: 'another process changes the schema at this moment',
+  DATABASE_POOLED: 'needs a pooler, and a provider that follows changes: pooler.slow.ts',
+  PORT_REFUSED: 'needs a user without rights',
+  CLIENT_MISSING: 'needs a package that is not built: client-script.test.ts',
+  SECOND_COPY: 'needs a second installation: second-copy.test.ts',
+  DATABASE_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
+  MAIL_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
+  OIDC_CLIENT_MISSING: 'missing-packages.test.ts asks doctor',
+  PASSKEYS_PACKAGE_MISSING: 'missing-packages.test.ts asks doctor',
+  SOCKETS_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
+}
+
+it('every code that stops a start is made here, or has a reason', () => {
+  const pages = [
+    'modules-and-providers',
+    'options-and-environment',
+    'routes-and-access',
+    'interceptors-decorators-arguments',
+    'fields',
+    'records-and-database',
+    'graphql-schema',
+  ].map((heading) => `errors.md#${heading}`)
+  const codes = Object.entries(errorCodes).filter(([, { page }]) => pages.includes(page))
+  const made = new Set([
+    ...[...starts, ...faultyDeclarations].map(([code]) => code),
+    ...['IMPORT_CYCLE', 'NOT_DEFINED_YET', ...Object.keys(others)],
+  ])
+  expect(codes.map(([code]) => code).filter((code) => !made.has(code))).toEqual([])
 })
 
 it('finds nothing at a free port', async () => {
