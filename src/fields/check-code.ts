@@ -338,8 +338,8 @@ export class CheckWriter {
     const { functions, options } = this
     const { Constructor, hasInitialValues } = instanceConstructorOf(shape.type)
     const constraints = options.groups && readConstraints(shape.type, options.groups)
-    const writableFields = shape.fields.filter(
-      ({ readOnly, hidden }) => options.from === 'program' || !(readOnly || hidden),
+    const writableFields = shape.fields.filter(({ readOnly, hidden, rules }) =>
+      options.from === 'program' ? rules.generated !== true : !(readOnly || hidden),
     )
     const fields = writableFields.map((field) => {
       const fieldConstraints =

@@ -144,6 +144,8 @@ export interface FieldRules {
    * true.
    */
   check?: boolean
+  /** For records: the database computes the value, so that nobody writes it: `total = price * count`. Default false. */
+  generated?: boolean
   /** For records: the field's former name. A migration renames the column. */
   was?: string
   /** Set by decorators of relations only: the value is another record, loaded on demand. */
@@ -188,6 +190,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   index: 'true, false or a name',
   column: 'a name',
   check: 'true or false',
+  generated: 'true or false',
   was: 'a name',
   relation: 'true or false',
 }

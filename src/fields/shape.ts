@@ -188,6 +188,7 @@ function toField(declaration: DeclaredField, problems: Problems): ShapeField | u
     readOnly:
       rules.readOnly === true ||
       rules.writes === false ||
+      rules.generated === true ||
       (kind === 'id' && generatedKey.read(type) === true) ||
       hasNoSetter(type, name),
     hidden: rules.hidden === true,

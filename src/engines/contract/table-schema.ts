@@ -35,6 +35,8 @@ export interface ActualColumn {
   readonly preset?: string | undefined
   /** The database generates its values. */
   readonly increment?: boolean
+  /** The database computes its values from other columns. Read only where a rebuild would lose the expression. */
+  readonly isComputed?: boolean
   /** In a snapshot: the migration after which no field declares the column. */
   readonly leftBy?: string | undefined
 }

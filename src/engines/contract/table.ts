@@ -50,6 +50,8 @@ export interface Column {
   /** Whether null is allowed: the field is nullable, or optional without a default. */
   readonly nullable: boolean
   readonly isKey: boolean
+  /** Whether the database computes the value, so that no statement writes it. */
+  readonly isComputed: boolean
   /** For keys: the database generates `increment`, the repository `uuid`. */
   readonly generated: 'increment' | 'uuid' | undefined
   /**

@@ -16,9 +16,10 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const sqlOf = new Map(
     (await read(tablesSql)).map(([name, sql]) => [String(name), String(sql)] as const),
   )
-  const columns = group(rows, ([table, name, type, notNull, preset, key]) => {
+  const columns = group(rows, ([table, name, type, notNull, preset, key, isComputed]) => {
     const isAutoincrement = key !== 0 && /\bautoincrement\b/i.test(sqlOf.get(String(table)) ?? '')
-    return toColumn({ name, type, notNull, preset, key }, isAutoincrement)
+    const column = toColumn({ name, type, notNull, preset, key }, isAutoincrement)
+    return isComputed === 1 ? { ...column, optional: true, isComputed: true } : column
   })
   const keys = group(
     rows.filter(([, , , , , key]) => key !== 0).sort((a, b) => Number(a[5]) - Number(b[5])),
@@ -167,8 +168,10 @@ async function readViews(
   return views
 }
 
-const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
-  from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table' and t.name not glob 'sqlite_*'`
+/** `hidden` is 2 or 3 for a computed column, and 1 for a hidden column of a virtual table. */
+const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk, c.hidden > 1
+  from sqlite_schema t join pragma_table_xinfo(t.name) c
+  where t.type = 'table' and t.name not glob 'sqlite_*' and c.hidden <> 1`
 
 const tablesSql = `select name, sql from sqlite_schema where type = 'table'`
 

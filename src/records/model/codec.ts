@@ -119,7 +119,7 @@ export interface TableCodec<T extends object = object> {
   readonly narrow: readonly ColumnCodec[]
   /** Makes an instance from a row that contains all columns in order. A null that was never set leaves no property. */
   readonly readRow: (row: Row) => T
-  /** Every column's value of an instance, in order; null if there is none. */
+  /** The value of every written column of an instance, in order; null if there is none. */
   readonly writeRow: (instance: object) => unknown[]
   /**
    * Gives an instance the values that a row would have after it was stored and read again: timestamps in UTC, decimals
@@ -140,7 +140,7 @@ export function createTableCodec<T extends object>(
     key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
     narrow: columns.filter(({ canStore }) => canStore !== canStoreAll),
     readRow: compileReader(table, columns, dialect) as (row: Row) => T,
-    writeRow: compileWriter(columns),
+    writeRow: compileWriter(columns.filter(({ column }) => !column.isComputed)),
     convert: toConverter(columns),
   })
 }

@@ -51,6 +51,7 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
     .filter(({ rules }) => rules.relation !== true)
     .map((field) => toColumn(type, field, problems))
   checkColumns(type, columns, problems)
+  checkComputed(type, columns, options, problems)
   const key = readKey(type, columns, problems)
   if (options.version === true) checkVersion(type, columns, problems)
   if (key === undefined) return undefined
@@ -110,6 +111,7 @@ function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Colu
     isBoolean: !isJson && field.kind === 'boolean',
     nullable: !isKey && (field.nullable || (field.optional && field.rules.default === undefined)),
     isKey,
+    isComputed: field.rules.generated === true,
     generated: isKey ? (isUuid ? 'uuid' : 'increment') : undefined,
     isUuid,
   })
@@ -164,6 +166,25 @@ function checkColumns(type: Class, columns: readonly Column[], problems: Problem
         `Name another: { column: '…' } on ${column.property}.`,
       ),
     )
+  }
+}
+
+/** Migrations do not know the expression of a computed column, so they could not make it. */
+function checkComputed(
+  type: Class,
+  columns: readonly Column[],
+  { managed }: RecordOptions,
+  problems: Problems,
+): void {
+  for (const { property, isKey, isComputed } of columns) {
+    if (!isComputed || (managed === false && !isKey)) continue
+    const message = isKey
+      ? `${type.name}.${property}: generated does not apply to a primary key.`
+      : `${type.name}.${property}: generated needs a table that another program makes.`
+    const fix = isKey
+      ? 'Remove generated: keys are always made for you.'
+      : 'Write @Record({ managed: false }), or compute the value in a method with @BeforeWrite.'
+    problems.add(problem('FIELD_RULE_UNFIT', message, fix))
   }
 }
 

@@ -240,6 +240,7 @@ function createTable(
     shard,
     columns,
     byProperty,
+    writtenColumns: columns.filter(({ isComputed }) => !isComputed),
     indexes: readIndexes({ type, name, options, key, shard, columns }, problems),
     search: readSearch({ type, name, options, columns }, problems),
     constraints: readConstraints({ type, options, columns }, problems),

@@ -25,6 +25,8 @@ export interface Table<T extends object = object> extends SqlTable {
   readonly options: Readonly<RecordOptions>
   readonly shape: Shape<T>
   readonly byProperty: ReadonlyMap<string, Column>
+  /** The columns that statements write: all but those that the database computes. */
+  readonly writtenColumns: readonly Column[]
   /** The text fields in which words are searched. */
   readonly search: TableSearch | undefined
   /** By property. */

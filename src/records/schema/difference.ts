@@ -66,7 +66,26 @@ export function findDifferences(
     ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
   ]
   const texts = findRemainingTexts(conversions)
-  return [...renames, ...conversions, ...remaining.map((one) => withTypeConflict(one, texts))]
+  return [
+    ...renames,
+    ...conversions,
+    ...remaining.map((one) => withTypeConflict(keepComputed(one, actual), texts)),
+  ]
+}
+
+/** A rebuild would make a computed column an ordinary one, because its expression is not known. */
+function keepComputed(difference: Difference, actual: Catalogue): Difference {
+  const { table, rebuilds } = difference
+  const columns = rebuilds === true ? [...(actual.get(table)?.columns.values() ?? [])] : []
+  const computed = columns.find(({ isComputed }) => isComputed)
+  if (computed === undefined) return difference
+  return {
+    ...difference,
+    risk: 'by hand',
+    sql: [],
+    undo: undefined,
+    first: `The table would be made again, and ${table}.${computed.name} would no longer be computed. Make this change in a migration of your own (filigree migrate make <name> --empty).`,
+  }
 }
 
 /** @returns the schemas of the tables that this framework makes and changes */

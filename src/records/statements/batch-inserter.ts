@@ -47,7 +47,7 @@ export class BatchInserter {
 
   /** Prepares rows while the database writes earlier ones. Queries are sent only for the first rows. */
   async prepare(rows: unknown[][]): Promise<readonly PreparedRows[]> {
-    const { columns, key } = this.#table
+    const { writtenColumns: columns, key } = this.#table
     const index = columns.indexOf(key)
     const rowsWithKey: unknown[][] = []
     const rowsWithoutKey: unknown[][] = []

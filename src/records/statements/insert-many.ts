@@ -341,7 +341,7 @@ class ArrivalOrder {
   }
 
   #position(column: Column): number {
-    return this.#table.columns.indexOf(column)
+    return this.#table.writtenColumns.indexOf(column)
   }
 }
 

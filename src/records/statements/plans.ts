@@ -156,8 +156,8 @@ export class TablePlans {
     returns: ReturnedColumns,
   ): Plan {
     const { table } = this
-    // The columns are all, or all except a key that the database generates.
-    const isKeyed = columns.length === table.columns.length
+    // The columns are all written ones, or all except a key that the database generates.
+    const isKeyed = columns.length === table.writtenColumns.length
     const key = `i${isKeyed ? 'k' : ''}${String(of)}${returns}`
     return this.get(key, () => ({
       change: 'insert',

@@ -23,18 +23,18 @@ interface WriteValues {
   readonly values: unknown[]
 }
 
-/** All columns; without the key if the database makes it. A UUID key is set on the record here. */
+/** All written columns; without the key if the database makes it. A UUID key is set on the record here. */
 export function valuesToInsert(
   table: Table,
   codec: TableCodec,
   record: Record<string, unknown>,
 ): WriteValues {
-  const { key, columns } = table
+  const { key, writtenColumns: columns } = table
   if (key.generated === 'uuid') record[key.property] ??= orderedUuid()
   checkForeignKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (record[key.property] !== undefined) return { columns, values }
-  values.splice(codec.key.index, 1)
+  values.splice(columns.indexOf(key), 1)
   return { columns: columns.filter((column) => column !== key), values }
 }
 
@@ -56,7 +56,7 @@ export function valuesToUpdate(
   const columns: Column[] = []
   for (const { column, encode } of codec.columns) {
     const value = record[column.property]
-    if (value === undefined) continue
+    if (value === undefined || column.isComputed) continue
     columns.push(column)
     values.push(value === null ? null : encode(value))
   }
