@@ -20,6 +20,7 @@ import {
   declareEnum,
   declareOrder,
   declareScalarFilters,
+  declarePartsWhere,
   declareWhere,
   declareNestedTypes,
 } from './records/declare-inputs.js'
@@ -32,7 +33,13 @@ import {
 import { changeEvent, declareChange, declareSubscription } from './records/subscriptions.js'
 import { declareNode, declareNodeQueries, nodeName } from './records/declare-node.js'
 import { declareManyMutations, declareManyTypes } from './records/declare-many.js'
-import { declareInput, declareObject, protectAddedField } from './records/declare-types.js'
+import {
+  declareInput,
+  declareNestedInput,
+  declareNestedObject,
+  declareObject,
+  protectAddedField,
+} from './records/declare-types.js'
 import { createFieldCosts } from './records/create-field-costs.js'
 import { readModels, type Models } from './records/read-models.js'
 import type { RecordServices } from './records/resolve-records.js'
@@ -128,7 +135,7 @@ function securedNames({ fields, relations, methods, table }: RecordModel): strin
 }
 
 function declareTypes(
-  { records, enums }: Models,
+  { records, nested, enums }: Models,
   services: RecordServices,
   types: NamedDeclarations<TypeDeclaration>,
 ): void {
@@ -143,11 +150,19 @@ function declareTypes(
     types.addAll(declareManyTypes(model), model)
     types.addAll(declareNestedTypes(model, records), model)
   }
+  for (const model of nested) {
+    const owner = `${model.name} (the class of ${model.where})`
+    const input = declareNestedInput(model)
+    types.add(model.name, declareNestedObject(model), owner)
+    if (input !== undefined) types.add(`${model.name}Input`, input, owner)
+    types.add(`${model.name}Where`, declarePartsWhere(model), owner)
+  }
   for (const one of enums)
     for (const [name, type] of declareEnum(one)) types.add(name, type, `the enum ${one.name}`)
   const [first] = records
   if (first === undefined) return
-  for (const [name, type] of declareScalarFilters(records)) types.add(name, type, 'the filters')
+  for (const [name, type] of declareScalarFilters([...records, ...nested]))
+    types.add(name, type, 'the filters')
   for (const [name, type] of declareSharedAggregateTypes()) types.add(name, type, 'the aggregates')
   types.add('PageInfo', declarePageInfo(first), 'the pages')
 }

@@ -227,6 +227,8 @@ export class ObjectWriter extends SelectionWriter {
         return this.json.text(entry.name)
       case 'column':
         return this.json.value(entry.field, ref(alias, entry.field.column))
+      case 'nested':
+        return this.json.parts(ref(alias, entry.column), entry.parts)
       case 'count':
         return this.json.count(this.writer.conditions.derived(alias, entry.derived))
       case 'relation':
@@ -281,6 +283,7 @@ export function columnsIn(selection: Selection): Set<Column> {
   for (const entry of selection) {
     if (entry.kind === 'name') continue
     if (entry.kind === 'column') columns.add(entry.field.column)
+    else if (entry.kind === 'nested') columns.add(entry.column)
     else {
       const relation =
         entry.kind === 'count' ? (entry.derived.path[0] as RelationStep).relation : entry.relation

@@ -41,7 +41,7 @@
  * `records/statements/shard.ts`. `notDeleted` leaves out soft-deleted rows, `WriteContext.joinTarget` and `isRelated` join
  * relations (`write-context.ts`), and `change-writer.ts` increments versions.
  */
-import type { JsonField } from '../engines/contract/json-sql.js'
+import type { JsonField, NestedParts } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import type { JoinTable, SqlTable, SqlRelation } from './table.js'
 import type { Condition } from './condition.js'
@@ -81,6 +81,8 @@ export type SelectedValue<R extends SqlRelation = SqlRelation> =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   /** JSON only. */
   | { readonly kind: 'column'; readonly key: string; readonly field: JsonField }
+  /** JSON only. */
+  | NestedParts
   /** The number of related rows. */
   | { readonly kind: 'count'; readonly key: string; readonly derived: Derived<R> }
   | RelationValue<R>

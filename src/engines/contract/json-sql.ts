@@ -22,8 +22,10 @@ export type FieldForm =
   | 'enum'
   /** Bytes, as base64. */
   | 'bytes'
-  /** A JSON value or a nested class, as its text. */
+  /** A JSON value, as its text. */
   | 'json'
+  /** An object of a nested class, or a list of them, of which `JsonParts` are selected. */
+  | 'object'
   /** A list of one of the others. */
   | 'list'
 
@@ -36,6 +38,28 @@ export interface JsonField {
   readonly enumeration: JsonEnum | undefined
   /** For keys with global ids: the prefix of each id, before it is encoded as base64. */
   readonly idPrefix: string | undefined
+}
+
+/** The selected parts of an object of a nested class, or of a list of such objects. */
+export interface JsonParts {
+  readonly isList: boolean
+  readonly entries: readonly JsonPart[]
+}
+
+/** One key of the result and its value. */
+export type JsonPart =
+  /** A constant text. */
+  | { readonly kind: 'name'; readonly key: string; readonly name: string }
+  /** The column describes the field of the nested class. */
+  | { readonly kind: 'column'; readonly key: string; readonly field: JsonField }
+  | NestedParts
+
+/** A field with a nested class. */
+export interface NestedParts {
+  readonly kind: 'nested'
+  readonly key: string
+  readonly column: Column
+  readonly parts: JsonParts
 }
 
 export interface JsonEnum {
@@ -67,6 +91,8 @@ export interface JsonSql {
   cursor(signature: string, values: readonly CursorValue[]): Sql
   /** A column's value as GraphQL sends it. */
   value(field: JsonField, column: Sql): Sql
+  /** The selected parts of the value of a column with a nested class. */
+  parts(column: Sql, parts: JsonParts): Sql
 }
 
 /** How a row becomes a JSON list of the driver's values; bytes as base64. */

@@ -11,6 +11,7 @@ import {
   type JsonSql,
 } from '../contract/json-sql.js'
 import { AnyJson } from '../contract/any-json.js'
+import type { Column } from '../contract/table.js'
 import { join, literal, raw, sql, type Sql } from '../contract/sql-text.js'
 
 const mark: Piece = { json: '"' }
@@ -133,6 +134,53 @@ export class PostgresJson extends AnyJson implements JsonSql {
         return this.#items(field.itemForm, column)
       default:
         return this.#escaped(this.textOf(field.column, column))
+    }
+  }
+
+  protected jsonType(json: Sql): Sql {
+    return sql`json_typeof(${json})`
+  }
+
+  protected items(json: Sql, alias: string): { readonly from: Sql; readonly item: Sql } {
+    return {
+      from: sql`json_array_elements(${json}) as ${raw(alias)}(v)`,
+      item: raw(`${alias}.v`),
+    }
+  }
+
+  protected jsonAt(object: Sql, { property }: Column): Sql {
+    return sql`(${object} -> ${literal(property)})`
+  }
+
+  protected part(field: JsonField, object: Sql): Sql {
+    return this.optional(this.#part(field, object))
+  }
+
+  /** JSON, or null. */
+  #part({ column, form, itemForm, enumeration }: JsonField, object: Sql): Sql {
+    const value = this.jsonAt(object, column)
+    const json = sql`cast(${value} as text)`
+    const text = sql`(${object} ->> ${literal(column.property)})`
+    const number = sql`cast(${text} as numeric)`
+    switch (form) {
+      case 'id':
+        return this.#escaped(text)
+      case 'int':
+        return this.checked(json, this.isInt(number), this.#failure(text))
+      case 'enum':
+        return this.#enumeration(
+          enumeration as JsonEnum,
+          column.field.entry.storage === 'integer' ? number : text,
+        )
+      case 'text':
+      case 'bytes':
+        return this.#escaped(this.partText(column, text, 'strpos', this.#failure(text)))
+      case 'json':
+        return this.#escaped(sql`nullif(${json}, 'null')`)
+      case 'list':
+        return sql`case when ${this.jsonType(value)} = 'array' then ${this.#items(itemForm, value)} end`
+      default:
+        return json
     }
   }
 

@@ -9,7 +9,7 @@ import {
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
-import { filled, join, literal, sql, type Sql, type SqlWrapper } from '../contract/sql-text.js'
+import { filled, join, literal, raw, sql, type Sql, type SqlWrapper } from '../contract/sql-text.js'
 import type { Column } from '../contract/table.js'
 import { storedTimestamp } from './timestamps.js'
 
@@ -91,6 +91,42 @@ export class SqliteJson extends AnyJson implements JsonSql {
         return this.textOf(field.column, column)
       default:
         return this.numberOf(field.column, column)
+    }
+  }
+
+  protected jsonType(json: Sql): Sql {
+    return sql`json_type(${json})`
+  }
+
+  protected items(json: Sql, alias: string): { readonly from: Sql; readonly item: Sql } {
+    return { from: sql`json_each(${json}) as ${raw(alias)}`, item: raw(`${alias}.value`) }
+  }
+
+  protected jsonAt(object: Sql, { property }: Column): Sql {
+    return sql`(${object} -> ${literal(`$."${property}"`)})`
+  }
+
+  protected part(field: JsonField, object: Sql): Sql {
+    const { column, form, itemForm } = field
+    const json = this.jsonAt(object, column)
+    const value = sql`(${object} ->> ${literal(`$."${column.property}"`)})`
+    const conversionError = sql`json('!' || ${value})`
+    switch (form) {
+      case 'id':
+        return sql`cast(${value} as text)`
+      case 'int':
+        return this.checked(value, this.isInt(value), conversionError)
+      case 'enum':
+        return this.#enumeration(field.enumeration as JsonEnum, value, conversionError)
+      case 'text':
+      case 'bytes':
+        return this.partText(column, value, 'instr', conversionError)
+      case 'json':
+        return sql`(nullif(${json}, 'null') || '')`
+      case 'list':
+        return sql`json(${this.#items(itemForm, json)})`
+      default:
+        return sql`json(${json})`
     }
   }
 

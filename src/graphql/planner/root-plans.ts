@@ -31,6 +31,8 @@ import {
   type RelationQueries,
   selectionOf,
   type SelectedEntry,
+  type SelectedNested,
+  type SelectedPart,
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
@@ -352,6 +354,11 @@ function entryWriter(entry: SelectedEntry): ((record: Instance) => string) | und
     const text = `${key}:${JSON.stringify(entry.name)}`
     return () => text
   }
+  if (entry.kind === 'nested') {
+    const output = outputOf(entry.field)
+    const pick = compileParts(entry)
+    return pick && ((record) => `${key}:${JSON.stringify(pick(output(record)))}`)
+  }
   if (entry.kind !== 'column') return undefined
   const { form, itemForm, enumeration } = entry.field
   // An unknown value of an enum is an error with a path, which graphql-js must report.
@@ -364,6 +371,39 @@ function entryWriter(entry: SelectedEntry): ((record: Instance) => string) | und
     }
   }
   return (record) => `${key}:${JSON.stringify(output(record))}`
+}
+
+/** @returns a function that picks the selected parts; `undefined` if graphql-js must write one of them */
+function compileParts({
+  parts: { isList, entries },
+}: SelectedNested): ((value: unknown) => unknown) | undefined {
+  const pickers: [key: string, pick: (object: unknown) => unknown][] = []
+  for (const entry of entries) {
+    const pick = compilePart(entry)
+    if (pick === undefined) return undefined
+    pickers.push([entry.key, pick])
+  }
+  const pickOne = (object: unknown): unknown =>
+    object === null || object === undefined
+      ? null
+      : Object.fromEntries(pickers.map(([key, pick]) => [key, pick(object)]))
+  return isList ? (list) => (Array.isArray(list) ? list.map(pickOne) : null) : pickOne
+}
+
+function compilePart(entry: SelectedPart): ((object: unknown) => unknown) | undefined {
+  if (entry.kind === 'name') return () => entry.name
+  const output = outputOf(entry.field, '. The record was written.')
+  if (entry.kind === 'nested') {
+    const pick = compileParts(entry)
+    return pick && ((object) => pick(output(object)))
+  }
+  const { form, enumeration } = entry.field
+  if (enumeration !== undefined) return undefined
+  return form === 'id' ? (object) => idText(output(object)) : output
+}
+
+function idText(id: unknown): string | null {
+  return id === null ? null : String(id as string | number)
 }
 
 /** Reports to the client that the record was written, although reading the result failed. */

@@ -12,7 +12,7 @@ import type { RequestedPage } from '../records/pages.js'
 import type { AccessRule } from '../../auth/access.js'
 import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
 import { graphqlLibrary } from '../library.js'
-import { readShape, type ShapeField } from '../../fields/shape.js'
+import type { Column } from '../../engines/contract/table.js'
 import { collectFields, type Collecting, type FieldGroups } from '../collect-fields.js'
 import { compileArguments, type ArgumentSource } from './compile-arguments.js'
 
@@ -24,7 +24,7 @@ export function selectionOf(
   relationQueries: RelationQueries,
 ): Selection {
   return entries.map((entry) => {
-    if (entry.kind === 'name' || entry.kind === 'column') return entry
+    if (entry.kind !== 'count' && entry.kind !== 'relation') return entry
     const { key, index } = entry
     const { relation } = entry.relation
     const rows = relationQueries[index] as RelatedRowsOf
@@ -88,8 +88,22 @@ export interface ObjectSelection {
 export type SelectedEntry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
+  | SelectedNested
   | SelectedCount
   | SelectedRelation
+
+/** A field with a nested class, and its selected parts. */
+export interface SelectedNested {
+  readonly kind: 'nested'
+  readonly key: string
+  readonly field: FieldModel
+  readonly column: Column
+  readonly parts: { readonly isList: boolean; readonly entries: readonly SelectedPart[] }
+}
+
+/** One key of an object of a nested class. */
+export type SelectedPart =
+  Extract<SelectedEntry, { readonly kind: 'name' | 'column' }> | SelectedNested
 
 /** The number of related rows. */
 export interface SelectedCount {
@@ -172,7 +186,12 @@ export class SelectionCompiler {
     if (name === '__typename') return { kind: 'name', key, name: type.name }
     const field = type.getFields()[name]
     const generated = field && generatedOf(field)
-    if (generated?.kind === 'column') return this.#column(key, generated.field)
+    if (field !== undefined && generated?.kind === 'column') {
+      const { nested } = generated.field
+      return nested === undefined
+        ? this.#column(key, generated.field)
+        : this.#nested(objectOf(field.type), key, generated.field, group)
+    }
     if (generated?.kind === 'relationCount') return this.#count(key, generated.relation)
     if (field === undefined || generated?.kind !== 'relation') return hasResolver(type, name)
     const { relation } = generated
@@ -184,6 +203,24 @@ export class SelectionCompiler {
     const entry: SelectedRelation = { kind: 'relation', key, relation, object, args, index }
     this.relations.push(entry)
     return entry
+  }
+
+  #nested(
+    type: GraphQLObjectType,
+    key: string,
+    field: FieldModel,
+    group: readonly FieldNode[],
+  ): SelectedNested | Unplannable {
+    this.demand(field.access)
+    const entries: SelectedPart[] = []
+    for (const [partKey, partGroup] of collectFields(group, namesOf(type), this.#collecting)) {
+      const entry = this.#entry(type, partKey, partGroup)
+      if (entry.kind === 'unplannable') return entry
+      if (entry.kind === 'relation' || entry.kind === 'count') return hasResolver(type, partKey)
+      entries.push(entry)
+    }
+    const { column } = field
+    return { kind: 'nested', key, field, column, parts: { isList: column.field.list, entries } }
   }
 
   #count(key: string, relation: RelationModel): SelectedEntry {
@@ -246,13 +283,5 @@ function isWritable({ form, column, enumeration }: FieldModel): boolean {
   if (form === 'list') return enumeration === undefined || enumeration.isPlain
   const { write, sqlText } = column.field.entry
   if (form === 'text' && write !== undefined) return sqlText !== undefined
-  return form !== 'json' || !hidesSomething(column.field, new Set())
-}
-
-function hidesSomething({ nested }: ShapeField, visitedShapes: Set<unknown>): boolean {
-  if (nested === undefined || visitedShapes.has(nested())) return false
-  visitedShapes.add(nested())
-  return readShape(nested()).fields.some(
-    (field) => field.hidden || hidesSomething(field, visitedShapes),
-  )
+  return form !== 'json' || column.field.nested === undefined
 }

@@ -5,7 +5,7 @@ import { kinds } from '../../fields/kinds/table.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import { describeColumn, declareInput } from './declare-types.js'
-import type { EnumModel, RecordModel } from './model.js'
+import type { EnumModel, NestedModel, RecordModel } from './model.js'
 import type { NestedOperation } from '../../records/statements/read-tree.js'
 import { operationsOn } from './write-records.js'
 
@@ -26,7 +26,9 @@ const integerScalar: [string, TypeDeclaration] = [
 type Inputs = Record<string, string | ArgumentDeclaration>
 
 /** The filters of field kinds, and the directions of orders. */
-export function declareScalarFilters(records: readonly RecordModel[]): [string, TypeDeclaration][] {
+export function declareScalarFilters(
+  models: readonly Pick<RecordModel, 'fields'>[],
+): [string, TypeDeclaration][] {
   const filters = new Map<string, TypeDeclaration>()
   for (const { graphql, compares } of Object.values<Kind>(kinds)) {
     const name = `${graphql.filter}Filter`
@@ -36,7 +38,7 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
   }
   filters.set('JsonFilter', jsonFilter)
   const used = new Set(
-    records.flatMap(({ fields }) => [...fields.values()].map((field) => field.filter)),
+    models.flatMap(({ fields }) => [...fields.values()].map((field) => field.filter)),
   )
   return [
     ...[...filters].filter(([name]) => used.has(name)),
@@ -95,6 +97,16 @@ export function declareWhere(model: RecordModel): TypeDeclaration {
     const description = `Words that must all be in ${names.map(({ name }) => name).join(', ')}. Without orderBy the best matches come first.`
     fields.search = { type: 'String', description }
   }
+  return { kind: 'input', fields, description: 'All conditions must hold.' }
+}
+
+/** `MoneyWhere`: conditions on the parts of a nested class. */
+export function declarePartsWhere(model: NestedModel): TypeDeclaration {
+  const name = `${model.name}Where`
+  const isNull = { type: 'Boolean', description: operatorOf('isNull').meaning }
+  const fields: Inputs = { and: `[${name}!]`, or: `[${name}!]`, not: name, isNull }
+  for (const field of model.fields.values())
+    fields[field.name] = { type: field.filter, description: describeColumn(field, model) }
   return { kind: 'input', fields, description: 'All conditions must hold.' }
 }
 

@@ -28,6 +28,8 @@ import {
   hasInput,
   type FieldModel,
   type MethodModel,
+  type NestedModel,
+  inputTypeOf,
   type RecordModel,
   type RelationModel,
 } from './model.js'
@@ -75,7 +77,7 @@ function describeRelation({ name, kind, table, target, local, foreign }: Relatio
 function describeRules({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {
   const { format } = rules
   let label = format === undefined ? entry.label : formats[format].label
-  if (nested !== undefined) label = `${nested().name} as JSON text`
+  if (nested !== undefined) label = `the parts of a ${nested().name}`
   const value = [list ? `a list, each ${label}` : label, ...describeBounds(rules)].join(', ')
   return [
     value,
@@ -135,7 +137,29 @@ export function declareObject(model: RecordModel, services: RecordServices): Typ
   return { kind: 'object', fields, interfaces, description: describeRecord(model) }
 }
 
-function declareColumn(field: FieldModel, model: RecordModel): GraphqlField {
+/** `Money`, a nested class. All fields are nullable, because rows may be older than a field. */
+export function declareNestedObject(model: NestedModel): TypeDeclaration {
+  const fields: Record<string, GraphqlField> = {}
+  for (const field of model.fields.values()) fields[field.name] = declareColumn(field, model)
+  return { kind: 'object', fields, description: describeNested(model) }
+}
+
+/** `MoneyInput`. @returns `undefined` if clients cannot write any field */
+export function declareNestedInput(model: NestedModel): TypeDeclaration | undefined {
+  const fields: Record<string, ArgumentDeclaration> = {}
+  for (const field of model.fields.values())
+    if (field.isInput)
+      fields[field.name] = { type: inputTypeOf(field), description: describeColumn(field, model) }
+  const description = `The values of a ${model.name}. It is replaced as a whole.`
+  return Object.keys(fields).length === 0 ? undefined : { kind: 'input', fields, description }
+}
+
+function describeNested({ type }: NestedModel): string {
+  const doc = classDoc(type)
+  return doc?.description ?? doc?.summary ?? `The parts of a ${type.name}.`
+}
+
+function declareColumn(field: FieldModel, model: Pick<RecordModel, 'type'>): GraphqlField {
   const { type, column, access } = field
   const output = outputOf(field)
   return {
@@ -170,7 +194,10 @@ function declareCount(relation: RelationModel, services: RecordServices): Graphq
 }
 
 /** The description of a field, in every type. */
-export function describeColumn({ column, ids, access }: FieldModel, { type }: RecordModel): string {
+export function describeColumn(
+  { column, ids, access }: FieldModel,
+  { type }: Pick<RecordModel, 'type'>,
+): string {
   const isPlain = ids?.type === undefined || column.isKey
   const text = isPlain ? describeField(type, column.field) : describeKey(column.field, ids.type)
   return withDemands(text, access)
@@ -237,8 +264,9 @@ function fieldsReadOf({ needs, open }: Readonly<Record<string, unknown>>): Field
 export function declareInput(model: RecordModel): TypeDeclaration | undefined {
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const field of model.fields.values()) {
-    const { name, type, isInput } = field
-    if (isInput) fields[name] = { type, description: describeColumn(field, model) }
+    const { name, isInput } = field
+    if (isInput)
+      fields[name] = { type: inputTypeOf(field), description: describeColumn(field, model) }
   }
   for (const { name, target, isList, isLinkable, idsName } of model.relations.values()) {
     if (idsName !== undefined) {

@@ -23,9 +23,23 @@ export function describeSchema(described: RecordSchema, record?: string): string
   const byName = new Map(definitions.map((one) => [nameOf(one), withoutDescriptions(one)]))
   const listed =
     record === undefined
-      ? [...rootNames, ...new Set(recordOfType.values())].flatMap((name) => byName.get(name) ?? [])
+      ? allDefinitions(recordOfType, byName)
       : definitionsOf(record, described, byName)
   return listed.map(print).join('\n\n')
+}
+
+/** The root fields, the types of all records, and the objects within these that belong to no record: nested classes. */
+function allDefinitions(
+  recordOfType: RecordSchema['recordOfType'],
+  byName: ReadonlyMap<string, DefinitionNode>,
+): DefinitionNode[] {
+  const names = new Set(recordOfType.values())
+  // The set grows during the loop.
+  for (const name of names)
+    for (const used of [byName.get(name) ?? []].flat().flatMap(typeNamesIn))
+      if (!recordOfType.has(used) && byName.get(used)?.kind === 'ObjectTypeDefinition')
+        names.add(used)
+  return [...rootNames, ...names].flatMap((name) => byName.get(name) ?? [])
 }
 
 /** The root fields of a record, and the types that they use, except those of other records. */

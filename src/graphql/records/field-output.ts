@@ -47,6 +47,7 @@ function writerOf({
     return write && ((value) => (Array.isArray(value) ? value.map(write) : value))
   if (form !== 'json') return write
   if (field.nested === undefined) return (value) => JSON.stringify(value)
+  // A class without visible fields has no type.
   const map = compileOutput(readShape(field.nested()))
   return (value) => JSON.stringify(map(value))
 }

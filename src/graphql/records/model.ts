@@ -34,6 +34,19 @@ export interface FieldModel extends JsonField {
   readonly isInput: boolean
   /** The access rule of `@Secured`. */
   readonly access: AccessRule | undefined
+  /** The nested class of its objects. */
+  readonly nested: NestedModel | undefined
+}
+
+/** A nested class of records' fields. Its fields describe parts of a column. */
+export interface NestedModel {
+  readonly type: Class
+  /** The class's name. */
+  readonly name: string
+  /** The field that it was found at, for messages: `Product.price`. */
+  readonly where: string
+  /** The fields that are not hidden, in the order of declaration. */
+  readonly fields: ReadonlyMap<string, FieldModel>
 }
 
 export interface EnumModel extends JsonEnum {
@@ -121,6 +134,24 @@ export function generatedOf(field: {
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }): GeneratedField | undefined {
   return field.extensions?.[generatedKey] as GeneratedField | undefined
+}
+
+/** The type of a field in inputs, without `!` at its end. */
+export function inputTypeOf({ type, nested }: FieldModel): string {
+  return nested === undefined ? type : type.replace(nested.name, `${nested.name}Input`)
+}
+
+/** The nested classes of fields, and the classes within these. */
+export function nestedModelsOf(
+  fields: Iterable<FieldModel>,
+  found = new Set<NestedModel>(),
+): Set<NestedModel> {
+  for (const { nested } of fields) {
+    if (nested === undefined || found.has(nested)) continue
+    found.add(nested)
+    nestedModelsOf(nested.fields.values(), found)
+  }
+  return found
 }
 
 /** Whether the record has an input type. GraphQL does not allow input types without fields. */

@@ -19,7 +19,7 @@ import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import type { FieldArguments, ArgumentDeclaration, GraphqlField } from '../declarations.js'
 import { plainIds, type IdForm } from './global-ids.js'
-import type { FieldModel, RecordModel } from './model.js'
+import type { FieldModel, NestedModel, RecordModel } from './model.js'
 import { inShard } from '../../records/statements/shard.js'
 
 export interface ListQuery {
@@ -162,8 +162,7 @@ export class QueryReader {
       const relation = model.relations.get(name)
       if (relation === undefined) {
         const field = this.#field(model, name)
-        translated[field.column.property] =
-          field.ids === undefined ? value : toIds(field, value, at)
+        translated[field.column.property] = toFieldTest(field, value, at)
         continue
       }
       translated[relation.relation.name] = this.#translate(relation.target, value, at)
@@ -199,6 +198,33 @@ export class QueryReader {
 function readCount(name: string, input: unknown): number {
   if (Number.isSafeInteger(input) && (input as number) >= 0) return input as number
   throw invalid(name, 'min', 'must be an integer from 0')
+}
+
+/** Converts ids to keys, and names of parts to those of the nested class. */
+function toFieldTest(field: FieldModel, value: unknown, path: string): unknown {
+  const { ids, nested, column } = field
+  if (nested !== undefined && !column.field.list) return toPartNames(nested, value)
+  return ids === undefined ? value : toIds(field, value, path)
+}
+
+function toPartNames(model: NestedModel, value: unknown): unknown {
+  if (!isPlainObject(value)) return value
+  const entries = Object.entries(value).map(([name, test]): [string, unknown] => {
+    if (name === 'and' || name === 'or')
+      return [
+        name,
+        Array.isArray(test)
+          ? test.slice(0, maxConditions + 1).map((part) => toPartNames(model, part))
+          : test,
+      ]
+    if (name === 'not') return [name, toPartNames(model, test)]
+    const field = model.fields.get(name)
+    // A test of the object itself, such as isNull.
+    return field === undefined
+      ? [name, test]
+      : [field.column.property, toFieldTest(field, test, name)]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Converts ids to keys. Invalid ids remain strings, which the filter rejects. */

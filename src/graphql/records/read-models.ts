@@ -1,13 +1,15 @@
 /** Creates the GraphQL models of tables, and reports what GraphQL cannot represent. Source: decisions, GraphQL. */
 
 import type { Problems } from '../../errors/problems.js'
-import type { ShapeField } from '../../fields/shape.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
 import {
   type EnumModel,
   type FieldModel,
   type MethodModel,
+  type NestedModel,
   type RecordModel,
   type RelationModel,
+  nestedModelsOf,
   readResolveMetadata,
   resolveOptions,
   type ResolveMetadata,
@@ -17,6 +19,7 @@ import { globalIds, plainIds } from './global-ids.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
+import { partColumn } from '../../records/model/read-columns.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
@@ -30,6 +33,8 @@ import { argumentOptions } from '../declarations.js'
 
 export interface Models {
   readonly records: readonly RecordModel[]
+  /** The nested classes of the records' fields. */
+  readonly nested: readonly NestedModel[]
   readonly enums: readonly EnumModel[]
 }
 
@@ -45,7 +50,8 @@ export function readModels(
   // Last, because names that are not visible are taken too.
   if (options.visible !== undefined)
     for (const model of records) reader.hideMembers(model, options.visible)
-  return { records, enums: reader.enums.all() }
+  const nested = nestedModelsOf(records.flatMap(({ fields }) => [...fields.values()]))
+  return { records, nested: [...nested], enums: reader.enums.all() }
 }
 
 const noWrites = Object.freeze({ create: false, update: false, delete: false } as const)
@@ -77,6 +83,7 @@ class ModelReader {
   readonly enums: EnumReader
   readonly #problems: Problems
   readonly #models = new Map<Table, MutableModel>()
+  readonly #nested = new Map<Class, NestedModel>()
   readonly #keyHolders: ReadonlyMap<Column, string>
   readonly #hasGlobalIds: boolean
   readonly #only: ModelOptions['only']
@@ -175,33 +182,72 @@ class ModelReader {
 
   /** @param keyType the type whose keys the column contains */
   #readField(table: Table, column: Column, name: string, keyType: string | undefined): FieldModel {
+    const where = `${table.type.name}.${column.property}`
+    const access = policyOf(table).columns.get(column)
+    const field = { ...this.#readValue(column, name, where), access }
+    if (keyType !== undefined && this.#hasGlobalIds)
+      return Object.freeze({ ...field, ...globalField(keyType) })
+    if (keyType !== undefined && !column.isKey)
+      return Object.freeze({ ...field, ...foreignKeyField })
+    return Object.freeze(field)
+  }
+
+  /** @param column of a record, or a part of a nested class */
+  #readValue(column: Column, name: string, where: string): FieldModel {
     const { field } = column
     const common = {
       name,
-      where: `${table.type.name}.${column.property}`,
+      where,
       column,
       isOrdered: isOrdered(column),
-      isInput: !field.readOnly && !column.isKey,
-      access: policyOf(table).columns.get(column),
+      access: undefined,
+      ids: column.isKey ? plainIds : undefined,
+      idPrefix: undefined,
     }
-    if (keyType !== undefined && this.#hasGlobalIds)
-      return Object.freeze({ ...common, ...globalField(keyType) })
-    if (keyType !== undefined && !column.isKey)
-      return Object.freeze({ ...common, ...foreignKeyField })
+    const isWritable = !field.readOnly && !column.isKey
+    const nested = field.nested && this.#readNested(field.nested(), where)
+    if (nested !== undefined)
+      return {
+        ...common,
+        ...objectField(nested, field.list),
+        nested,
+        isInput: isWritable && acceptsInput(nested.type),
+      }
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
-    const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
+    const enumeration = this.enums.read(where, field)
     const itemForm = formOf(column, enumeration, isList)
     const scalar = enumeration?.name ?? scalarOf(field)
-    return Object.freeze({
+    return {
       ...common,
       type: isList ? `[${scalar}!]` : scalar,
       form: isList ? 'list' : itemForm,
       itemForm: isList ? itemForm : undefined,
       enumeration,
-      ids: column.isKey ? plainIds : undefined,
-      idPrefix: undefined,
       filter: filterOf(column, enumeration),
-    })
+      isInput: isWritable,
+      nested: undefined,
+    }
+  }
+
+  /** @returns `undefined` for a class without fields, whose objects are JSON text */
+  #readNested(type: Class, where: string): NestedModel | undefined {
+    const existing = this.#nested.get(type)
+    if (existing !== undefined) return existing
+    const visible = readShape(type).fields.filter(({ hidden }) => !hidden)
+    if (visible.length === 0) return undefined
+    this.#reportInvalidName(type.name, `class ${type.name}`)
+    const fields = new Map<string, FieldModel>()
+    const nested: NestedModel = { type, name: type.name, where, fields }
+    // Before its fields are read, because a class may contain itself.
+    this.#nested.set(type, nested)
+    for (const field of visible) {
+      const name = toCamelCase(field.name)
+      const place = `${type.name}.${field.name}`
+      this.#reportInvalidName(name, place)
+      if (fields.has(name)) this.#reportDuplicate(place, name)
+      fields.set(name, Object.freeze(this.#readValue(partColumn(field), name, place)))
+    }
+    return nested
   }
 
   #readMethods(table: Table): MethodModel[] {
@@ -332,6 +378,25 @@ const foreignKeyField = Object.freeze({
   idPrefix: undefined,
   filter: 'IDFilter',
 } as const)
+
+function objectField({ name }: NestedModel, isList: boolean) {
+  return {
+    type: isList ? `[${name}!]` : name,
+    form: 'object',
+    itemForm: undefined,
+    enumeration: undefined,
+    filter: isList ? 'JsonFilter' : `${name}Where`,
+  } as const
+}
+
+/** Whether clients may write a field of a nested class. GraphQL does not allow input types without fields. */
+function acceptsInput(type: Class, outer: readonly Class[] = []): boolean {
+  if (outer.includes(type)) return false
+  return readShape(type).fields.some(
+    ({ hidden, readOnly, nested }) =>
+      !hidden && !readOnly && (nested === undefined || acceptsInput(nested(), [...outer, type])),
+  )
+}
 
 function globalField(
   keyType: string,

@@ -26,7 +26,13 @@ import {
 } from '../../records/statements/read-tree.js'
 import { policyOf } from '../../records/rights/record-policy.js'
 import { resultGuardKey, type ResultGuard } from '../declarations.js'
-import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
+import {
+  type RecordModel,
+  hasInput,
+  type FieldModel,
+  type NestedModel,
+  type RelationModel,
+} from './model.js'
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
@@ -266,7 +272,9 @@ function toLinkedKey({ ids, table }: RecordModel, id: Id, path: string): Id {
 }
 
 /** Converts JSON text to values, and ids of other records to keys. */
-function toProperty({ form, ids, column }: FieldModel, value: unknown, path: string): unknown {
+function toProperty(field: FieldModel, value: unknown, path: string): unknown {
+  const { form, ids, column, nested } = field
+  if (nested !== undefined) return toNestedValue(nested, value, path)
   const isId = ids !== undefined && (ids.type !== undefined || !column.isUuid)
   if (isId && typeof value === 'string') return toKeyValue(column, ids, value, path)
   if (form !== 'json' || typeof value !== 'string') return value
@@ -275,6 +283,20 @@ function toProperty({ form, ids, column }: FieldModel, value: unknown, path: str
   } catch {
     throw invalid(path, 'type', 'must be JSON text')
   }
+}
+
+/** Converts an object of a nested class, or a list of them. */
+function toNestedValue(model: NestedModel, value: unknown, path: string): unknown {
+  if (Array.isArray(value))
+    return value.map((item, index) => toNestedValue(model, item, `${path}.${index}`))
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => {
+      const field = model.fields.get(name)
+      if (field === undefined) return [name, part]
+      return [field.column.property, toProperty(field, part, `${path}.${name}`)]
+    }),
+  )
 }
 
 /** Replaces the paths of validation errors by the paths of the arguments, with the names that clients use. */
@@ -288,9 +310,15 @@ function withArgumentPath(error: unknown, model: RecordModel, path: string): unk
 
 function toClientPath(recordPath: string, model: RecordModel, path: string): string {
   if (recordPath === '') return path
-  const [first = '', ...rest] = recordPath.split('.')
-  const field = [...model.fields.values()].find(({ column }) => column.property === first)
-  return [path, field?.name ?? first, ...rest].join('.')
+  let fields: RecordModel['fields'] | undefined = model.fields
+  const names = recordPath.split('.').map((name) => {
+    const isPosition = fields !== model.fields && /^\d+$/.test(name)
+    if (fields === undefined || isPosition) return name
+    const field = [...fields.values()].find(({ column }) => column.property === name)
+    fields = field?.nested?.fields
+    return field?.name ?? name
+  })
+  return [path, ...names].join('.')
 }
 
 /** Replaces the relation's name in the paths of validation errors by the path of its ids. */
