@@ -7,7 +7,7 @@ import { createClient } from 'filigree/client'
 import { root, runNode } from '../openapi/command.js'
 import { AppModule } from './routes/app.js'
 import { callItems, callOrders } from './routes/calls.js'
-import { callQueries } from './routes/query-calls.js'
+import { createQueries } from './routes/queries.js'
 import type { Routes } from './routes/routes.js'
 import { runIn, type Outcome } from './run-in.js'
 
@@ -127,17 +127,12 @@ describe('filigree types', () => {
     const check = await typesIn(root, shop, '--out', out, '--tanstack', '--check')
     expect(check).toEqual({ code: 0, out: '', err: '' })
     await using app = await startApplication()
-    expect(await callQueries(app.url)).toEqual({
-      name: 'Lamp',
-      list: 1,
-      created: { name: 'Lamp', count: 1 },
-      deleted: null,
-      refused: 'function',
-      keys: [
-        ['GET /items/{id:int}', { path: { id: 7 } }],
-        ['GET /items', { params: { q: 'desk' } }],
-      ],
-    })
+    const queries = createQueries(createClient<Routes>({ baseUrl: app.url }))
+    const { queryKey, queryFn } = queries.itemShow({ path: { id: 7 } })
+    expect(queryKey).toEqual(['GET /items/{id:int}', { path: { id: 7 } }])
+    expect(await queryFn(new AbortController())).toMatchObject({ name: 'Lamp' })
+    const body = { name: 'Lamp', price: 5 }
+    expect(await queries.itemCreate().mutationFn({ body })).toEqual({ name: 'Lamp', count: 1 })
   })
 
   it('writes to standard output, relative to the working folder', async () => {

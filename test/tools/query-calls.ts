@@ -1,7 +1,7 @@
 /** Calls of a page with TanStack Query: correct calls compile, wrong calls do not. */
 import { QueryClient } from '@tanstack/query-core'
 import { createClient } from 'filigree/client'
-import { createQueries, type Routes } from './queries.js'
+import { createQueries, type Routes } from '../cli/routes/queries.js'
 
 export async function callQueries(baseUrl: string): Promise<object> {
   const queries = createQueries(createClient<Routes>({ baseUrl }))
