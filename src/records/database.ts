@@ -63,6 +63,9 @@ const onChangeOptions = declareOptions({
   everywhere: option.any<boolean>(),
 })
 
+/** The size of a table from which lists are read by the number of their matches, in rows. */
+const manyRows = 50_000
+
 const fileLost = 'The file of the database was deleted or replaced: put it back, and start again.'
 
 /**
@@ -103,7 +106,8 @@ export class Database implements Source {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
     }
     const { tables } = this
-    this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
+    const isLarge = ({ name }: Table): boolean => this.sizes.rowsOf(name) >= manyRows
+    this.context = createContext({ engine, kysely, now, tables, searchLimit, isLarge, providers })
     const hasTrigrams = this.context.dialect.can.trigramIndexes
     this.sizes = new TableSizes({ engine, tables, searchLimit, hasTrigrams })
     this.feed = new ChangeFeed({ channel: engine.processes?.channel, engine, log })

@@ -154,10 +154,7 @@ export class ConditionWriter {
         return this.#writeRelated(condition, alias, isBelow, form)
       }
       case 'search':
-        return (
-          this.#ranked.get(condition) ??
-          this.#context.dialect.text.search.test(searchParts(condition, alias))
-        )
+        return this.#ranked.get(condition) ?? this.#writeSearch(condition, alias)
     }
   }
 
@@ -192,6 +189,18 @@ export class ConditionWriter {
     const ranking = this.#context.dialect.text.search.some(searchParts(condition, alias))
     this.#ranked.set(condition, ranking.test)
     return ranking
+  }
+
+  #writeSearch(condition: SearchCondition, alias: string): Sql {
+    const { test, testOne = test } = this.#context.dialect.text.search
+    return (this.#hasFewRows ? testOne : test)(searchParts(condition, alias))
+  }
+
+  /** Selects the keys of the rows that a search finds. */
+  searchKeys(condition: SearchCondition, alias: string): Sql {
+    const { keys } = this.#context.dialect.text.search
+    if (keys === undefined) throw new TypeError('The search has no list of keys.')
+    return keys(searchParts(condition, alias))
   }
 
   #writeNot(part: Condition, alias: string, isBelow: boolean): Sql {

@@ -76,6 +76,17 @@ export function leavesOf<R extends SqlRelation>(condition: Condition<R>): LeafCo
   return condition.kind === 'not' ? leavesOf(condition.part) : [condition]
 }
 
+/** The first search that all rows must match. */
+export function searchIn(condition: Condition): SearchCondition | undefined {
+  if (condition.kind === 'search') return condition
+  if (condition.kind !== 'all') return undefined
+  for (const part of condition.parts) {
+    const found = searchIn(part)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 /** Matches no row. */
 export const noRows: Condition<never> = Object.freeze({ kind: 'any', parts: [] })
 

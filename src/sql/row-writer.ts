@@ -1,11 +1,19 @@
 /** Writes `select` statements of rows, with their conditions, order and limit. */
 import { join, name, raw, sql, wrap, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { SqlTable, SqlRelation } from './table.js'
-import type { Condition } from './condition.js'
-import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
+import { searchIn, type Condition } from './condition.js'
+import { scanConditionsOf, writeByCount } from './few-matches.js'
+import {
+  byKey,
+  writeOrder,
+  type Order,
+  type OrderTerm,
+  splitAtNulls,
+  writeNullPieces,
+} from './order.js'
 import type { RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
-import type { Ranking } from '../engines/contract/search-sql.js'
+import type { RankedRows, Ranking } from '../engines/contract/search-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
@@ -80,7 +88,8 @@ export class RowWriter {
     if (sampleSize !== undefined) return this.#countSample(rows, alias, sampleSize)
     const { table, distinct, limit } = rows
     const all = { readsAllRows: distinct === undefined }
-    const from = sql` from ${this.context.table(table.name, alias)}${this.where(rows, alias, all)}`
+    const matches = limit === undefined ? undefined : this.#matchesOf(rows, alias)
+    const from = sql` from ${matches?.from}${this.context.table(table.name, alias)}${this.where(rows, alias, all)}`
     if (distinct !== undefined)
       return sql`select count(*) from (select distinct ${this.#comparables(distinct, alias)}${from}) as ${name(alias)}`
     return limit === undefined
@@ -173,6 +182,7 @@ export class RowWriter {
   ): Sql {
     const { table, where, order, limit, offset } = rows
     const { dialect } = this.context
+    if (rows.dependsOnMatches === true) return this.#fromCounted(rows, alias)
     const pieces =
       parent === undefined && order !== undefined && typeof limit === 'number'
         ? splitAtNulls(table, order, where, dialect)
@@ -188,6 +198,86 @@ export class RowWriter {
       offset,
       dialect,
     })
+  }
+
+  /** Writes a list that depends on the number of its matches, for `from`. */
+  #fromCounted(rows: Rows, alias: string): Sql {
+    const { table, order, limit, offset } = rows
+    if (order === undefined || typeof limit !== 'number')
+      throw new TypeError(
+        'A list that depends on the number of its matches has an order and a limit.',
+      )
+    const { context } = this
+    const [finding, key] = [context.alias(), table.key]
+    // A writer of its own, so that the other lists do not use the replaced condition of the search.
+    const finder = new RowWriter(context)
+    const matches = finder.#matchesOf(rows, finding)
+    const found = sql`${matches?.from}${context.table(table.name, finding)}${finder.where(rows, finding)}`
+    const sorted = (keys: Sql): Sql =>
+      sql`${context.table(table.name, alias)} where ${ref(alias, key)} in (${keys})${this.order(order.terms, alias)}`
+    return writeByCount({
+      ...{ alias, table, limit, offset, dialect: context.dialect },
+      keys: sql`select ${ref(finding, key)} from ${found}`,
+      sorted,
+      near: (maxRows) => this.#testFirst(rows, alias, order, maxRows),
+      scanned: this.#scanInOrder(rows, alias, order, limit),
+    })
+  }
+
+  /** Tests the first rows of the order one by one. */
+  #testFirst(rows: Rows, alias: string, order: Order, maxRows: Sql): Sql {
+    const { table, withDeleted } = rows
+    const { range, found, rest } = scanConditionsOf(rows)
+    const pieces = splitAtNulls(table, order, range, this.context.dialect)
+    const { condition, terms } = pieces?.[0] ?? { condition: range, terms: order.terms }
+    const where = this.where({ table, where: condition, withDeleted }, alias)
+    const first = sql`select * from ${this.context.table(table.name, alias)}${where}${this.order(terms, alias)} limit ${maxRows}`
+    const tests = definedParts(
+      found && this.conditions.writeForOne(found, alias),
+      rest && this.conditions.writeForOne(rest, alias),
+    )
+    return sql`(${first}) as ${name(alias)} where ${join(tests, ' and ')}`
+  }
+
+  /** Writes the rows in the order of an index, each tested by itself. */
+  #scanInOrder(rows: Rows, alias: string, order: Order, limit: number): Sql {
+    const { table, offset, withDeleted = false } = rows
+    const { dialect } = this.context
+    const { range, found, rest } = scanConditionsOf(rows)
+    const undeleted = withDeleted ? undefined : notDeleted(table, alias)
+    const tests = definedParts(
+      found && this.#isAmong(found, table, alias),
+      // An index cannot find rows by a truth value, so the planner uses the index of the order.
+      rest && sql`(${this.conditions.write(rest, alias)}) is true`,
+      undeleted && sql`(${undeleted}) is true`,
+    )
+    const condition = tests.length === 0 ? {} : { condition: join(tests, ' and ') }
+    const inOrder = (where: Condition | undefined): Sql => {
+      const filter = this.where({ table, where, withDeleted: true }, alias, condition)
+      return sql`${this.context.table(table.name, alias)}${filter}`
+    }
+    const pieces = splitAtNulls(table, order, range, dialect)
+    const byTerms = (terms: readonly OrderTerm[]): Sql | undefined => this.order(terms, alias)
+    const parts = { alias, rows: inOrder, order: byTerms, limit, offset, dialect }
+    const from = pieces === undefined ? inOrder(range) : writeNullPieces(pieces, parts)
+    return sql`${from}${byTerms(order.terms)}`
+  }
+
+  /** Tests a row's key in the list of the keys of all rows that match, which is made once. */
+  #isAmong(condition: Condition, table: SqlTable, alias: string): Sql {
+    const other = this.context.alias()
+    const keys =
+      condition.kind === 'search'
+        ? this.conditions.searchKeys(condition, other)
+        : sql`select ${ref(other, table.key)} from ${this.context.table(table.name, other)} where ${this.conditions.write(condition, other)}`
+    // The sign keeps the planner from reading all rows of the list.
+    return sql`+${ref(alias, table.key)} in (${keys})`
+  }
+
+  /** The SQL that reads the matches of a search one by one, for rows with a limit and without an order. */
+  #matchesOf({ where }: Rows, alias: string): RankedRows | undefined {
+    const search = where && searchIn(where)
+    return search && this.conditions.rankSome(search, alias)
   }
 
   /** Writes the table with its alias and conditions, for `from`. */

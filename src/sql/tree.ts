@@ -64,10 +64,12 @@ export interface Rows {
   readonly offset?: number | undefined
   /** Of rows that are equal in these columns, only the first one in the order is selected. */
   readonly distinct?: readonly Column[] | undefined
+  /** Reads the rows by the number of matches (`few-matches.ts`). Needs a limit. Default false. */
+  readonly dependsOnMatches?: boolean
 }
 
 /** Which related rows of each row, and their order. Default: all, by key. */
-export type RelatedRowsOf = Omit<Rows, 'table' | 'distinct'>
+export type RelatedRowsOf = Omit<Rows, 'table' | 'distinct' | 'dependsOnMatches'>
 
 /**
  * What is read of each row: values under keys, and related rows with a selection of their own. The result is records, which

@@ -77,6 +77,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   ],
   'internal state of a database: its tables and subscribers': [
     'test/records/changes.test.ts',
+    'test/records/large-lists.test.ts',
     'test/records/large-rows.test.ts',
     'test/records/query-cost.test.ts',
     'test/records/table.test.ts',

@@ -12,6 +12,10 @@ export interface SearchSql {
   operand(terms: readonly string[]): unknown
   /** The condition that a row contains all words. */
   test(parts: SearchParts): Sql
+  /** Selects the keys of the rows that contain all words. `undefined` if `test` needs no list of them. */
+  readonly keys?: (parts: SearchParts) => Sql
+  /** The condition as it is tested for single rows. `undefined` if it is `test`. */
+  readonly testOne?: (parts: SearchParts) => Sql
   /** The SQL that orders rows by rank. */
   rank(parts: SearchParts): Ranking
   /** The SQL that ranks a limited number of matches, the best with the lowest number. */

@@ -180,6 +180,7 @@ export function createPostgresDialect(
       // PostgreSQL plans both forms equally.
       listsKeys: false,
       prefersSingleKeys: false,
+      countsMatches: false,
     },
   }
 }

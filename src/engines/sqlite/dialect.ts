@@ -212,6 +212,7 @@ export const sqliteDialect: Dialect = {
     belongsTo: { maxTables: 30, join: 'left' },
     listsKeys: true,
     prefersSingleKeys: true,
+    countsMatches: true,
   },
 }
 

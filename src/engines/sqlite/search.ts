@@ -27,7 +27,18 @@ export const sqliteSearch: SearchSql = {
   operand: (terms) => terms.map(toQuery).join(' AND '),
   test: (parts) => {
     const { table, alias } = parts
-    return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${matches(parts)})`
+    return sql`${raw(fullKey(table, quote(alias)))} in (${keysOf(parts)})`
+  },
+  keys: keysOf,
+  testOne: (parts) => {
+    const { table, search, alias, value } = parts
+    const index = nameOf(search.name)
+    const number = nameOf(search.name, 'rowid')
+    const key = raw(fullKey(table, quote(alias)))
+    if (isKeyNumeric(table))
+      return sql`exists (select 1 from ${index} where ${index} match ${value} and ${number} = ${key})`
+    const keys = keyTableOf(search.name)
+    return sql`exists (select 1 from ${nameOf(keys)} cross join ${index} on ${number} = ${nameOf(keys, 'number')} where ${nameOf(keys, 'key')} = ${key} and ${index} match ${value})`
   },
   some: (parts) => {
     const { table, search, alias, value } = parts
@@ -54,6 +65,10 @@ export const sqliteSearch: SearchSql = {
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
+}
+
+function keysOf(parts: SearchParts): Sql {
+  return sql`select ${keyOf(parts)} from ${matches(parts)}`
 }
 
 /** `Café` → `("Café" OR "Café")`: a word in its two forms of Unicode, because rows may contain either. */

@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 import type { Table, Condition } from '../model/table.js'
 import { invalid } from './query-errors.js'
-import type { SearchCondition } from '../../sql/condition.js'
+import { searchIn } from '../../sql/condition.js'
 import type { Order } from '../../sql/order.js'
 
 const maxLength = 1000
@@ -67,16 +67,6 @@ export function checkRanked(order: Order, last: number): void {
   const message = `A search ranks at most ${maxRanked} rows, and this page ends after them. Search for more words, add a filter, or set an order.`
   const errors = [{ path: 'offset', code: 'TOO_COSTLY', message }]
   throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
-}
-
-function searchIn(condition: Condition): SearchCondition | undefined {
-  if (condition.kind === 'search') return condition
-  if (condition.kind !== 'all') return undefined
-  for (const part of condition.parts) {
-    const found = searchIn(part)
-    if (found !== undefined) return found
-  }
-  return undefined
 }
 
 /** Whether a list with this filter is ordered by a search's rank, unless the query sets another order. */

@@ -46,6 +46,7 @@ export function planList<T extends object>(
     hasOffset,
     distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
     selected: additional,
+    dependsOnMatches: selected.dependsOnMatches && limit !== undefined && distinct === undefined,
   })
   if (additional === undefined && !order.terms.some(({ column }) => isDerived(column)))
     return { plan, values, additions: undefined }

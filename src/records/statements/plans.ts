@@ -34,6 +34,7 @@ export interface ListClauses {
   readonly hasOffset?: boolean
   readonly distinct?: readonly Column[] | undefined
   readonly selected?: ListSelection | undefined
+  readonly dependsOnMatches?: boolean
 }
 
 /** Counts and related rows that are read with the rows. They follow the values of the order. */
@@ -82,20 +83,19 @@ export class TablePlans {
   }
 
   /** Values: the filter's, then limit, then offset. */
-  list(
-    filter: PreparedFilter,
-    order: Order,
-    { hasLimit = false, hasOffset = false, distinct, selected }: ListClauses,
-  ): Plan {
+  list(filter: PreparedFilter, order: Order, clauses: ListClauses): Plan {
+    const { hasLimit = false, hasOffset = false, distinct, selected, dependsOnMatches } = clauses
     const { count } = filter
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
-    const key = `l${keyOf(filter)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${selected?.key ?? ''}`
+    const form = `${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${dependsOnMatches === true ? 'M' : ''}`
+    const key = `l${keyOf(filter)}o${order.key}${form}${only}${selected?.key ?? ''}`
     return this.get(key, () => ({
       query: 'rows',
       rows: {
         ...this.#rows(filter, hasLimit ? count : undefined),
         order,
         distinct,
+        dependsOnMatches,
         offset: hasOffset ? count + (hasLimit ? 1 : 0) : undefined,
       },
       derived: derivedColumnsOf(order).map((column) => column.derived),

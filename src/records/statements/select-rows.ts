@@ -6,6 +6,7 @@ import type { RecordsContext, Source } from './source.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { afterCursor } from '../filters/cursors.js'
 import { allOf } from '../../sql/condition.js'
+import { dependsOnMatches } from '../../sql/few-matches.js'
 import { readNumber } from './read-records.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Order } from '../../sql/order.js'
@@ -68,6 +69,8 @@ export interface OrderedRows extends SelectedRows {
   readonly order: Order
   /** The number of rows before the page, if its cursor counts them. */
   readonly skippedRows: number
+  /** Whether a list with a limit is read by the number of its matches. */
+  readonly dependsOnMatches: boolean
 }
 
 const all: PreparedFilter = { condition: undefined, key: '', count: 0, withDeleted: false }
@@ -100,7 +103,7 @@ export function selectOrdered<T extends object>(
   const selectsAll = after === undefined && where === undefined && search === undefined
   if (selectsAll && view === undefined) {
     const { filter, values } = selectRows(table, context, options)
-    return { filter, values, order: requestedOrder, skippedRows: 0 }
+    return { filter, values, order: requestedOrder, skippedRows: 0, dependsOnMatches: false }
   }
   const reader = new FilterReader(context, view !== undefined)
   const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
@@ -120,7 +123,12 @@ export function selectOrdered<T extends object>(
   const condition = allOf(visibleCondition, cursorCondition)
   const skippedRows = hasOffsetCursor ? readOffsetCursor(after) : 0
   const { filter, values } = toSelected(condition, reader, withDeleted)
-  return { filter, values, order, skippedRows }
+  const { countsMatches } = context.dialect.statements
+  const mayDepend = countsMatches && context.isLarge(table)
+  return {
+    ...{ filter, values, order, skippedRows },
+    dependsOnMatches: mayDepend && dependsOnMatches(table, visibleCondition, order, withDeleted),
+  }
 }
 
 function readCondition<T extends object>(

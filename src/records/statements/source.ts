@@ -22,10 +22,11 @@ export function createContext({
   now,
   tables,
   searchLimit,
+  isLarge,
   providers,
 }: Pick<
   RecordsContext,
-  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'providers'
+  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'isLarge' | 'providers'
 >): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
@@ -46,6 +47,7 @@ export function createContext({
     plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table, now)),
     now,
+    isLarge,
     providers,
   })
 }
@@ -68,6 +70,8 @@ export interface RecordsContext extends FilterContext {
   checksOf(table: Table): WriteChecks
   /** Milliseconds since 1970. */
   now(): number
+  /** Whether the table is so large that reading all of its rows takes noticeable time. False until its size is known. */
+  isLarge(table: Table): boolean
   /** Providers for hooks. */
   readonly providers: RecordProviders
 }
