@@ -1,6 +1,17 @@
-/** Text output of commands: reports, tables, JSON, times and sizes. */
+/** Output of commands: reports, tables, JSON, times, sizes, and files. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Paint } from '../core/paint.js'
+import type { Terminal } from './command.js'
+
+/** Writes the file of `--out`, in a folder that is created, and says so. */
+export async function writeOutput(path: string, text: string, terminal: Terminal): Promise<void> {
+  const file = resolve(terminal.cwd, path)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+  await terminal.err(`Written: ${path}\n`)
+}
 
 /** Colours the report of configuration problems that `describeError` writes. */
 export function paintReport(report: string, paint: Paint): string {

@@ -66,6 +66,7 @@ describe('filigree explain', () => {
     expect((await explain('HEAD', '/graphq')).nearest).toContain('GET /graphql')
     const { out } = await run('explain', 'GET', '/itms/new', '--module', desk)
     expect(out).toMatch(/^GET \/itms\/new → 404: .*\n\nNearest routes:\n {2}GET \/items\/new\n/)
+    expect((await explain('GET /itms/new')).nearest?.[0]).toBe('GET /items/new')
     expect((await explain('DELETE', '/items/new')).nearest).toBeUndefined()
   })
 

@@ -39,7 +39,7 @@ describe('filigree openapi', () => {
     expect(await run('openapi', first, '--out', 'docs/api.json')).toEqual({
       code: 0,
       out: '',
-      err: '',
+      err: 'Written: docs/api.json\n',
     })
     const json = JSON.parse(await readFile(join(folder, 'docs/api.json'), 'utf8'))
     expect(json.openapi).toBe('3.1.1')

@@ -70,7 +70,7 @@ describe('filigree types', () => {
     expect(await typesIn(root, shop, '--out', out, '--check')).toEqual({
       code: 0,
       out: '',
-      err: '',
+      err: `${out} is up to date.\n`,
     })
     const text = await readFile(join(root, out), 'utf8')
     expect(text.split('\n').slice(0, 1)).toEqual([
@@ -125,7 +125,7 @@ describe('filigree types', () => {
   it('writes options for TanStack Query that call the application', async () => {
     const out = 'test/cli/routes/queries.ts'
     const check = await typesIn(root, shop, '--out', out, '--tanstack', '--check')
-    expect(check).toEqual({ code: 0, out: '', err: '' })
+    expect(check).toEqual({ code: 0, out: '', err: `${out} is up to date.\n` })
     await using app = await startApplication()
     const queries = createQueries(createClient<Routes>({ baseUrl: app.url }))
     const { queryKey, queryFn } = queries.itemShow({ path: { id: 7 } })
@@ -151,7 +151,11 @@ describe('filigree types', () => {
       err: 'filigree types: web/routes.d.ts does not exist. Run the command without --check.\n',
     })
     await typesIn(folder, 'app.js', '--out', './web/routes.d.ts')
-    expect(await typesIn(folder, ...check)).toEqual({ code: 0, out: '', err: '' })
+    expect(await typesIn(folder, ...check)).toEqual({
+      code: 0,
+      out: '',
+      err: 'web/routes.d.ts is up to date.\n',
+    })
     const path = join(folder, 'web/routes.d.ts')
     const text = await readFile(path, 'utf8')
     await writeFile(path, text.replaceAll('\n', '\r\n'))
@@ -279,6 +283,6 @@ describe('filigree types', () => {
     const out = 'test/cli/routes/routes.d.ts'
     const main = 'src/cli/main.ts'
     const args = ['--import', 'tsx', main, 'types', shop, '--out', out, '--check']
-    expect(await runNode(...args)).toEqual({ code: 0, output: '' })
+    expect(await runNode(...args)).toEqual({ code: 0, output: `${out} is up to date.\n` })
   })
 })

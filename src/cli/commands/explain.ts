@@ -43,9 +43,7 @@ not started. Of an error code it shows the cause, what to do, and for common mis
       await explainCode(text, values.json, terminal)
       return true
     }
-    // Without a method: GET.
-    const [method, target] = path === undefined ? ['GET', text] : [text, path]
-    const request = isDocument(text) ? undefined : readRequest(method, target)
+    const request = isDocument(text) ? undefined : toRequest(text, path)
     if (request?.path.startsWith('/') === false)
       throw new UsageError('the path is missing. Write filigree explain GET /items/7.')
     const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
@@ -66,6 +64,12 @@ not started. Of an error code it shows the cause, what to do, and for common mis
     return explained.handler !== null
   },
 })
+
+/** Without a method: GET. Both may be one argument, `'GET /items'`. */
+function toRequest(text: string, path: string | undefined): ReturnType<typeof readRequest> {
+  const [, method = 'GET', target = text] = /^(\w+)\s+(\/.*)$/s.exec(text) ?? []
+  return path === undefined ? readRequest(method, target) : readRequest(text, path)
+}
 
 function toText(explained: ExplainedRoute): string {
   const { method, path, pattern, handler, parameters, others, steps } = explained

@@ -1,6 +1,6 @@
 /** `filigree openapi`: writes the OpenAPI document of an application, or compares it with an older document. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
 import { findBreakingChanges } from '../../openapi/breaking-changes.js'
 import { type OpenApiDocument, toYaml } from '../../openapi/document.js'
 import { loadPlan } from '../load-application.js'
@@ -12,7 +12,7 @@ import {
   type Terminal,
   UsageError,
 } from '../command.js'
-import { countOf, toJson } from '../output.js'
+import { countOf, toJson, writeOutput } from '../output.js'
 
 export const openapiCommand = defineCommand({
   group: 'Generate',
@@ -39,7 +39,7 @@ AppModule, as default, or as the only class with @Module) and optionally the opt
     const { plan } = await loadPlan(moduleFileOf(args), terminal)
     const document = plan.document()
     if (old !== undefined && (await reportChanges(old, document, terminal))) return false
-    if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
+    if (out !== undefined) await writeOutput(out, await toText(document, out), terminal)
     else if (old === undefined) await terminal.out(toJson(document))
     return true
   },
@@ -74,8 +74,6 @@ async function reportChanges(
   return true
 }
 
-async function writeDocument(document: OpenApiDocument, path: string): Promise<void> {
-  const text = /\.ya?ml$/i.test(path) ? await toYaml(document) : toJson(document)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, text)
+async function toText(document: OpenApiDocument, path: string): Promise<string> {
+  return /\.ya?ml$/i.test(path) ? toYaml(document) : toJson(document)
 }

@@ -1,5 +1,5 @@
 /** `filigree types`: writes the routes of an application as TypeScript types for its client. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Class } from '../../metadata/class.js'
@@ -16,7 +16,7 @@ import {
   type Terminal,
   UsageError,
 } from '../command.js'
-import { countOf } from '../output.js'
+import { countOf, writeOutput } from '../output.js'
 import { toPosix, importedFiles, resolvePackage } from '../project-files.js'
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
@@ -127,11 +127,7 @@ controllers must be exported. Without --source the types refer to the built file
     const text = toText({ routes, locations, path, cwd, out, source, built, tanstack })
     if (out === undefined) await terminal.out(text)
     else if (check) return await compare(text, out, terminal)
-    else {
-      const file = resolve(cwd, out)
-      await mkdir(dirname(file), { recursive: true })
-      await writeFile(file, text)
-    }
+    else await writeOutput(out, text, terminal)
     return true
   },
 })
@@ -209,7 +205,10 @@ function toSpecifier(folder: string, file: string): string {
 async function compare(text: string, out: string, terminal: Terminal): Promise<boolean> {
   const before = await readFile(resolve(terminal.cwd, out), 'utf8').catch(() => undefined)
   // Git can change line endings.
-  if (before?.replaceAll('\r\n', '\n') === text) return true
+  if (before?.replaceAll('\r\n', '\n') === text) {
+    await terminal.err(`${out} is up to date.\n`)
+    return true
+  }
   const state = before === undefined ? 'does not exist' : 'is out of date'
   await terminal.err(`filigree types: ${out} ${state}. Run the command without --check.\n`)
   return false
