@@ -121,17 +121,17 @@ export function throwUnavailable(error: unknown): never {
   throw toUnavailable(error)
 }
 
+/** The error of a conflict with other transactions. */
+export function conflictRetry(cause?: EngineError): HttpError {
+  const message = 'Other requests changed the same records at the same time. Try again.'
+  const headers = { 'retry-after': '1' }
+  return new HttpError(409, message, { code: 'CONFLICT_RETRY', headers, cause })
+}
+
 /** 503 if a later attempt may succeed, 409 after a conflict. */
 export function toUnavailable(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error
-  if (error.kind === 'conflict') {
-    const message = 'Other requests changed the same records at the same time. Try again.'
-    return new HttpError(409, message, {
-      code: 'CONFLICT_RETRY',
-      headers: { 'retry-after': '1' },
-      cause: error,
-    })
-  }
+  if (error.kind === 'conflict') return conflictRetry(error)
   if (error.kind === 'tooLarge') return tooLargeToRead(error)
   if (error.kind !== 'unavailable') return error
   const message = error.isReadOnly

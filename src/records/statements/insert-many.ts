@@ -3,7 +3,6 @@
  * chunks ahead of the database. Source: decisions, Records: writes.
  */
 import { setImmediate } from 'node:timers/promises'
-import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table, Instance } from '../model/table.js'
 import { orderedUuid } from '../model/ordered-uuid.js'
 import { isolationOf } from '../model/write-hooks.js'
@@ -12,7 +11,7 @@ import { declareOptions, type OptionsOf } from '../../options/declare-options.js
 import { option } from '../../options/option.js'
 import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
-import { toUnavailable } from './client-errors.js'
+import { conflictRetry } from './client-errors.js'
 import {
   createInOrder,
   orderByReferences,
@@ -58,8 +57,7 @@ export function insertMany(
   return source.atomically(
     async (transaction) => {
       // The source can only be read once and was partly read, so the rest would be stored as if it were complete.
-      if (isRead && isReadOnce(rows))
-        throw toUnavailable(new EngineError('conflict', 'The rows can be read once.'))
+      if (isRead && isReadOnce(rows)) throw conflictRetry()
       isRead = true
       if (table.hasWriteHooks) return createEach(table, transaction, rows, onProgress)
       const inserting = new BatchInserter(table, transaction)
