@@ -177,11 +177,24 @@ export type { Presentation } from './fields/kinds/kind.js'
 export {
   describeFields,
   describeRecord,
+  toClientRow,
   type FieldDescription,
   type RecordDescription,
   type RecordRights,
   type RelationDescription,
 } from './records/rest/record-rights.js'
+export type { CheckContext, EarlierChecks } from './records/clients/check-row.js'
+export { readCsv, type CsvRow, type ReadCsvOptions } from './csv/read-csv.js'
+export type { CsvSource } from './csv/utf8.js'
+export type { RowError } from './csv/csv-error.js'
+export type { ImportableRecords } from './csv/csv-records.js'
+export {
+  importRows,
+  type ImportProgress,
+  type ImportResult,
+  type ImportRowsOptions,
+} from './csv/import-rows.js'
+export { exportRows, type ExportRowsOptions } from './csv/export-rows.js'
 export { visibleRecords, type VisibleRecords } from './records/rest/visible-records.js'
 export type { VisibleMembers } from './openapi/visible-members.js'
 export type { ExactNumber, RelationPath } from './records/model/query-names.js'

@@ -208,6 +208,7 @@ export const errorCodes = Object.freeze({
     TOO_COSTLY: [400],
     MALFORMED_ENCODING: [400],
     INEXACT_NUMBER: [400],
+    MALFORMED_CSV: [400],
     MALFORMED_JSON: [400],
     INVALID_UTF8: [400],
     MALFORMED_MULTIPART: [400],

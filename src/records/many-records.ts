@@ -38,6 +38,11 @@ export abstract class ManyRecords<T extends object> {
     this.source = source
   }
 
+  /** The source of a repository, for other parts of the framework. */
+  static sourceOf(records: ManyRecords<object>): Source {
+    return records.source
+  }
+
   /** Created on first use, because single rows do not need it. */
   protected get writer(): CallerWriter {
     return (this.#cachedWriter ??= programWriter(this.source))

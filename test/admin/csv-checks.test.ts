@@ -207,11 +207,15 @@ describe.each(engines)('a check of CSV that only reads, on %s', (engine) => {
     for (const query of ['?check=true', '']) {
       const moved = await send('projects', `id,tenantId,name\n${mine.id},two,Roof\n`, query)
       const message = 'tenantId cannot be changed'
-      expect(moved.faults).toEqual([{ row: 2, path: 'tenantId', message }])
+      expect(moved.faults).toEqual([{ row: 2, path: 'tenantId', code: 'readOnly', message }])
       const bare = await send('projects', 'name\nRoof\n', query)
-      expect(bare.faults).toEqual([{ row: 2, path: 'tenantId', message: 'tenantId is required' }])
+      expect(bare.faults).toEqual([
+        { row: 2, path: 'tenantId', code: 'required', message: 'tenantId is required' },
+      ])
       const elsewhere = await send('projects', 'tenantId,name\ntwo,Roof\n', query)
-      expect(elsewhere.faults).toEqual([{ row: 2, path: '', message: 'Forbidden' }])
+      expect(elsewhere.faults).toEqual([
+        { row: 2, path: '', code: 'FORBIDDEN', message: 'Forbidden' },
+      ])
     }
     expect(await projects.count({ tenantId: 'one' })).toBe(2)
     expect(await projects.count({ tenantId: 'two' })).toBe(0)

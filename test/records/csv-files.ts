@@ -1,5 +1,6 @@
-/** The CSV import and export from docs/records/writes.md, Streams and CSV. A test compares the page with this file. */
-import { Field, type NewRow, Record, type Repository } from 'filigree'
+/** The stream of a CSV file from docs/csv.md, Rows of your own. A test compares the page with this file. */
+import { Field, HttpError, type NewRow, readCsv, Record, type Repository } from 'filigree'
+import type { Readable } from 'node:stream'
 
 @Record
 export class Ware {
@@ -8,60 +9,15 @@ export class Ware {
   @Field('numeric', { min: 0 }) price!: number
 }
 
-/** Takes CSV apart as it comes: cells in quotes may hold commas, quotes and line ends. */
-async function* readCells(chunks: AsyncIterable<string>): AsyncGenerator<string[]> {
-  let row: string[] = []
-  let cell = ''
-  let isQuoted = false
-  let wasQuote = false
-  for await (const chunk of chunks) {
-    for (const sign of chunk) {
-      if (sign === '"') {
-        if (!isQuoted && wasQuote) cell += sign
-        wasQuote = isQuoted
-        isQuoted = !isQuoted
-      } else if (isQuoted) cell += sign
-      else {
-        wasQuote = false
-        if (sign === ',' || sign === '\n') {
-          row.push(cell)
-          cell = ''
-        } else if (sign !== '\r') cell += sign
-        if (sign === '\n') {
-          yield row
-          row = []
-        }
-      }
-    }
-  }
-  if (cell !== '' || row.length > 0) yield [...row, cell]
-}
-
-async function* toWares(rows: AsyncIterable<string[]>): AsyncGenerator<NewRow<Ware>> {
-  let isHead = true
-  for await (const [name = '', price] of rows) {
-    if (!isHead) yield { name: name.replace(/^'(?=[=+\-@\t\r])/, ''), price: Number(price) }
-    isHead = false
+async function* toWares(file: Readable): AsyncGenerator<NewRow<Ware>> {
+  for await (const { row, cells } of readCsv(file)) {
+    const [name = '', price = ''] = cells
+    if (row === 1) continue
+    if (!/^\d+([.,]\d+)?$/.test(price))
+      throw new HttpError(400, `Row ${row}: ${price} is no price.`)
+    yield { name, price: Number(price.replace(',', '.')) }
   }
 }
 
-export const importWares = (wares: Repository<Ware>, chunks: AsyncIterable<string>) =>
-  wares.insertMany(toWares(readCells(chunks)))
-
-/** A sheet would run a text that begins like a formula; an apostrophe before it makes it text. */
-function toCell(value: string | number): string {
-  const text = typeof value === 'string' ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-export async function* exportWares(wares: Repository<Ware>): AsyncGenerator<string> {
-  yield 'name,price\r\n'
-  let after: { after?: string } = {}
-  for (;;) {
-    const page = await wares.list({ limit: 1000, ...after })
-    for (const { name, price } of page) yield `${toCell(name)},${toCell(price)}\r\n`
-    const last = page.at(-1)
-    if (last === undefined || page.length < 1000) return
-    after = { after: wares.cursorOf(last) }
-  }
-}
+export const importWares = (wares: Repository<Ware>, file: Readable) =>
+  wares.insertMany(toWares(file))

@@ -1,10 +1,10 @@
-/** Inserting from streams, and streams of changes. Source: docs/records/writes.md, Streams and CSV; docs/records/transactions.md, Changes. */
+/** Inserting from streams, and streams of changes. Source: docs/records/writes.md, Streams; docs/csv.md; docs/records/transactions.md, Changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { BeforeWrite, connect, type Database, Field, type NewRow, Record } from 'filigree'
 import { startBothEngines } from './both-engines.js'
-import { exportWares, importWares, Ware } from './csv-files.js'
+import { importWares, Ware } from './csv-files.js'
 
 @Record
 class Line {
@@ -208,32 +208,24 @@ describe.each(engines)('streams on %s', (_, open) => {
     expect(await pending).toStrictEqual({ value: undefined, done: true })
   })
 
-  it('of CSV are imported and exported as documented, with formulas escaped', async () => {
+  it('of CSV are imported as documented', async () => {
     const root = new URL('../../', import.meta.url)
     const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
     const code = read('test/records/csv-files.ts').replaceAll(/^export /gm, '')
-    const blocks = [...read('docs/records/writes.md').matchAll(/^```ts\n([^]*?)^```/gm)].map(
-      ([, b = '']) => b,
-    )
-    const [block = 'none'] = blocks.filter((block) => block.includes('readCells'))
+    const blocks = [...read('docs/csv.md').matchAll(/^```ts\n([^]*?)^```/gm)].map(([, b = '']) => b)
+    const [block = 'none'] = blocks.filter((block) => block.includes('readCsv'))
     expect(code).toContain(block)
     const wares = database.records(Ware)
-    const text = 'name,price\r\n"A ""b"", c",1.5\n=1+1,2\n"two\nlines",3'
+    const text = 'name;price\r\n"A ""b"", c";1,5\n\'=1+1;2\n"two\nlines";3'
     expect(await importWares(wares, Readable.from([text.slice(0, 14), text.slice(14)]))).toBe(3)
-    let out = ''
-    for await (const part of exportWares(wares)) out += part
-    expect(out).toBe('name,price\r\n"A ""b"", c",1.5\r\n\'=1+1,2\r\n"two\nlines",3\r\n')
-    await wares.deleteWhere({})
-    await importWares(wares, Readable.from([out]))
-    expect((await wares.list()).map(({ name }) => name)).toStrictEqual([
-      'A "b", c',
-      '=1+1',
-      'two\nlines',
+    expect((await wares.list()).map(({ name, price }) => [name, price])).toStrictEqual([
+      ['A "b", c', 1.5],
+      ['=1+1', 2],
+      ['two\nlines', 3],
     ])
-    await expect(
-      importWares(wares, Readable.from(['name,price\nx,1\ny,-2\n'])),
-    ).rejects.toMatchObject({
-      errors: [{ path: '1.price' }],
-    })
+    await expect(importWares(wares, Readable.from(['name,price\nx,1\ny,-2\n']))).rejects.toThrow(
+      'Row 3: -2 is no price.',
+    )
+    expect(await wares.count()).toBe(3)
   })
 })

@@ -17,6 +17,7 @@ const layers: Readonly<Record<string, number>> = {
   engines: 6,
   sql: 7,
   records: 8,
+  csv: 9,
   live: 9,
   graphql: 10,
   serving: 11,

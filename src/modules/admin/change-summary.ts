@@ -1,7 +1,7 @@
 /** Groups the changes of many rows by field and value, for a preview. */
 import { isDeepStrictEqual } from 'node:util'
-import { clip, type Database, type RecordRights } from '../../index.js'
-import { toJson, type JsonRow } from './page-records.js'
+import { clip, toClientRow, type Database, type RecordRights } from '../../index.js'
+import type { JsonRow } from './page-records.js'
 
 /** How many rows change a field from one value to another. Without `from` and `to`: how many rows change it at all. */
 interface FieldSummary {
@@ -41,7 +41,7 @@ export class ChangeSummary {
       return
     }
     const output = { fields: this.#fields, relations: [] }
-    const [from, to] = [toJson(before, output), toJson(after, output)]
+    const [from, to] = [toClientRow(before, output), toClientRow(after, output)]
     for (const { name } of this.#fields) this.#addField(name, from[name], to[name])
   }
 

@@ -85,18 +85,6 @@ export function readId({ described: { key } }: PageRecord, id: unknown): string 
   return text.toLowerCase()
 }
 
-/** The row as clients receive it, with the relations that were read. */
-export function toJson(
-  row: object,
-  { fields, relations }: Pick<RecordRights, 'fields' | 'relations'>,
-): JsonRow {
-  const values = row as Readonly<JsonRow>
-  const json: JsonRow = {}
-  for (const { name, toJson: convert } of fields) json[name] = convert(values[name])
-  for (const { name } of relations) if (values[name] !== undefined) json[name] = values[name]
-  return JSON.parse(JSON.stringify(json)) as JsonRow
-}
-
 /** Lets other requests run. SQLite responds synchronously, so many statements in a row would block the event loop. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

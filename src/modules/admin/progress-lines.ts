@@ -1,12 +1,14 @@
 /** Streams the progress of long work as lines of JSON. The work stops when the client goes away. */
 import { HttpError } from '../../index.js'
 
-export interface ImportProgress {
+interface ImportShare {
   /** Rows so far. */
   readonly rows: number
   /** From 0 to 1. */
   readonly share: number
 }
+
+export type ShareReport = (progress: ImportShare) => void
 
 /** The work was stopped because its client has gone. */
 class Stopped extends Error {}
@@ -17,9 +19,9 @@ class Stopped extends Error {}
  * @param work receives a function that reports progress and throws once the client has gone
  */
 export async function* progressLines(
-  work: (report: (progress: ImportProgress) => void) => Promise<object>,
+  work: (report: ShareReport) => Promise<object>,
 ): AsyncGenerator<string, void> {
-  let progress: ImportProgress | undefined = { rows: 0, share: 0 }
+  let progress: ImportShare | undefined = { rows: 0, share: 0 }
   let outcome: { readonly result: object } | { readonly error: unknown } | undefined
   let isStopped = false
   let wake = (): void => undefined

@@ -181,16 +181,14 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
       const isCheck = query.check === 'true'
       if (query.progress === 'true') {
         const lines = progressLines((report) =>
-          isCheck
-            ? checkCsv(pageRecord, rawBody, report)
-            : importCsv(this.database, pageRecord, rawBody, report),
+          isCheck ? checkCsv(pageRecord, rawBody, report) : importCsv(pageRecord, rawBody, report),
         )
         return reply(lines)
           .type('application/x-ndjson; charset=utf-8')
           .header('X-Content-Type-Options', 'nosniff')
       }
       if (isCheck) return reply(await checkCsv(pageRecord, rawBody))
-      const result = await importCsv(this.database, pageRecord, rawBody)
+      const result = await importCsv(pageRecord, rawBody)
       return 'count' in result ? reply(result) : reply(result, 400)
     }
 

@@ -8,10 +8,11 @@ import {
   describeRecord,
   HttpError,
   reply,
+  toClientRow,
   type RecordRights,
   type Reply,
 } from '../../index.js'
-import { notFound, toJson, type PageRecord, type JsonRow } from './page-records.js'
+import { notFound, type PageRecord, type JsonRow } from './page-records.js'
 
 /** @returns the stored row as the caller may read it, or a 409 response with the current row */
 export function saveRow(
@@ -25,7 +26,7 @@ export function saveRow(
     if (saved === null) throw notFound()
     const rights = await pageRecord.records.rights()
     // For a caller who may not read the record, the row has only its key.
-    return rights.may.read ? toJson(saved, rights) : saved
+    return rights.may.read ? toClientRow(saved, rights) : saved
   })
 }
 
@@ -72,7 +73,7 @@ async function lockRow(
 
   const row = await records.find(id, { lock: true, with: linkRelations.map(({ name }) => name) })
   if (row === null) throw notFound()
-  const stored = toJson(row, rights)
+  const stored = toClientRow(row, rights)
   for (const { name, ids, target } of linkRelations) {
     const key = describeRecord(target)?.key.name ?? 'id'
     const linkedRows = stored[name] as JsonRow[]

@@ -4,7 +4,7 @@
  * change the row, so then its references, its unique values and its visibility are checked by the write too. Source:
  * decisions, Admin page and CSV.
  */
-import { promise } from '../../core/maybe-promise.js'
+import { promise, type MaybePromise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import { uniqueIndexesOf } from '../../sql/table.js'
@@ -15,6 +15,7 @@ import { toKey } from '../model/codec.js'
 import type { Where } from '../model/record-types.js'
 import type { Relation, Table, Instance } from '../model/table.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
+import { FoundKeys } from '../policy/found-keys.js'
 import { readerOf } from '../policy/row-lookup.js'
 import { namedError } from '../policy/tree-writer.js'
 import { checkVersion } from '../statements/change-row.js'
@@ -33,15 +34,23 @@ import {
   type WriteTree,
 } from '../statements/write-tree.js'
 
-/** Options of a check. */
-export interface CheckOptions {
+/** What the check of a row depends on. */
+export interface CheckContext {
   /** Accept only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
-  /** The keys, as text, of rows that would be changed before. Their stored unique values do not count. */
-  readonly changedKeys?: ReadonlySet<string> | undefined
+  /** Whether the row with a key, as text, would be changed before. Its stored unique values do not count then. */
+  readonly isChanged?: ((key: string) => MaybePromise<boolean>) | undefined
+  /** What earlier checks of the caller's rows have found. Lookups of equal keys are left out. */
+  readonly earlier?: EarlierChecks | undefined
 }
 
-const noKeys: ReadonlySet<string> = new Set()
+/** What checks of many rows of one caller have found. */
+export class EarlierChecks {
+  /** Keys of rows that exist. */
+  readonly stored = new FoundKeys()
+  /** Keys of rows that the caller can see. */
+  readonly visible = new FoundKeys()
+}
 
 /**
  * @param id undefined for a new row
@@ -52,7 +61,7 @@ export async function checkWrite(
   writer: CallerWriter,
   id: Id | undefined,
   tree: WriteTree,
-  { expected, changedKeys = noKeys }: CheckOptions = {},
+  { expected, isChanged = () => false, earlier = new EarlierChecks() }: CheckContext = {},
 ): Promise<Instance | null> {
   const { table } = tree
   await writer.checkFields(tree)
@@ -61,9 +70,9 @@ export async function checkWrite(
     const before = id === undefined ? undefined : await writer.find(table, id)
     if (before === null) return null
     if (before !== undefined) checkVersion(table, before, expected)
-    await writer.keys.check(tree, before)
+    await writer.keys.check(tree, before, earlier.visible)
     try {
-      const row = await checkRow(writer.source, tree, { before, changedKeys })
+      const row = await checkRow(writer.source, tree, { before, isChanged, stored: earlier.stored })
       if (table.hooks.beforeWrite.length === 0) await checkVisible(writer, tree, row)
       return row
     } catch (error) {
@@ -115,8 +124,10 @@ function columnsToMatch(leaf: ReturnType<typeof leavesOf<Relation>>[number]): re
 interface RowCheck {
   /** The stored row. Undefined for a new one. */
   readonly before: Instance | undefined
-  /** The keys of rows whose stored unique values do not count, because they would be changed before. */
-  readonly changedKeys: ReadonlySet<string>
+  /** Whether the stored unique values of a row do not count, because it would be changed before. */
+  readonly isChanged: (key: string) => MaybePromise<boolean>
+  /** Keys that were found before. */
+  readonly stored: FoundKeys
 }
 
 /**
@@ -130,8 +141,8 @@ async function checkRow(
 ): Promise<Instance> {
   const row = await nextRow(source, table, values, check.before)
   if (table.hooks.beforeWrite.length > 0) return row
-  await checkReferences(source, table, row, check.before)
-  for (const link of links) await checkLinks(source, link)
+  await checkReferences(source, table, row, check)
+  for (const link of links) await checkLinks(source, link, check.stored)
   for (const index of uniqueIndexesOf(table)) await checkUnique(source, table, index, row, check)
   return row
 }
@@ -162,7 +173,7 @@ async function checkReferences(
   source: Source,
   table: Table,
   row: Instance,
-  before: Instance | undefined,
+  { before, stored }: RowCheck,
 ): Promise<void> {
   const { context } = source
   checkForeignKeys(table, context.codecOf(table), row)
@@ -171,21 +182,27 @@ async function checkReferences(
     const key = row[property]
     if (relation.kind !== 'belongsTo' || isNullish(key)) continue
     if (before !== undefined && toKeyText(before[property]) === toKeyText(key)) continue
-    const found = await readerOf(relation.target, source).find(key as Id)
+    const { target } = relation
+    if (stored.without(target, [key as Id]).length === 0) continue
+    const found = await readerOf(target, source).find(key as Id)
     if (found === null) throw noSuchKey(relation, key)
+    stored.add(target, [key])
   }
 }
 
 /** @throws {HttpError} 409 if a key to link names no row */
-async function checkLinks(source: Source, links: LinkSet): Promise<void> {
-  const { relation, ids } = links
+async function checkLinks(source: Source, links: LinkSet, stored: FoundKeys): Promise<void> {
+  const { relation } = links
   const { target } = relation
   const codec = source.context.codecOf(target)
+  const ids = stored.without(target, links.ids)
   const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
   const rows = keys.length === 0 ? [] : await readerOf(target, source).list({ where })
-  const found = new Set(rows.map((row) => toKeyText(row[target.key.property])))
-  const missing = ids.find((id) => !found.has(toKeyText(toTypedKey(target, id))))
+  const found = rows.map((row) => row[target.key.property])
+  stored.add(target, found)
+  const foundTexts = new Set(found.map(toKeyText))
+  const missing = ids.find((id) => !foundTexts.has(toKeyText(toTypedKey(target, id))))
   if (missing !== undefined) throw links.toClientError(noSuchKey(relation, missing))
 }
 
@@ -195,7 +212,7 @@ async function checkUnique(
   table: Table,
   index: TableIndex,
   row: Instance,
-  { before, changedKeys }: RowCheck,
+  { before, isChanged }: RowCheck,
 ): Promise<void> {
   const names = index.columns.map(({ property }) => property)
   // Rows without a value are not duplicates.
@@ -206,7 +223,7 @@ async function checkUnique(
   if (other === undefined) return
   const otherKey = toKeyText(other[table.key.property])
   const isItself = before !== undefined && toKeyText(before[table.key.property]) === otherKey
-  if (isItself || changedKeys.has(otherKey)) return
+  if (isItself || (await isChanged(otherKey))) return
   const { name: constraint, columns } = index
   const details = { constraint, columns: columns.map(({ name }) => name) }
   throw toClientError(

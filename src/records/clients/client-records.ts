@@ -16,7 +16,7 @@ import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, selectRelations, type RelationTree } from '../policy/client-view.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
-import { checkWrite, type CheckOptions } from './check-row.js'
+import { checkWrite, type CheckContext } from './check-row.js'
 import { clientWriter } from './client-writer.js'
 import { toTypedKey } from '../statements/write-tree.js'
 import { readTree } from '../statements/read-tree.js'
@@ -200,7 +200,7 @@ export class ClientRecords<T extends object> {
   }
 
   /** Checks a creation or a change by reads alone: see `checkWrite`. */
-  async check(id: Id | undefined, values: Partial<T>, options?: CheckOptions): Promise<T | null> {
+  async check(id: Id | undefined, values: Partial<T>, options?: CheckContext): Promise<T | null> {
     const row = await checkWrite(this.#writer, id, readTree(this.#table, values), options)
     return this.#concealOrNull(row)
   }

@@ -23,6 +23,7 @@ import { readRelated, toRecords } from '../statements/read-records.js'
 import { toSelected } from '../statements/select-rows.js'
 import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
+import type { FoundKeys } from './found-keys.js'
 import type { ClientView } from './client-view.js'
 import { toKey } from '../model/codec.js'
 import { policyOf } from '../rights/record-policy.js'
@@ -84,9 +85,10 @@ export class KeyChecker {
 
   /**
    * @param before the stored row: a key that does not change is not checked
+   * @param found keys that need no check, because an earlier one has found them
    * @throws {HttpError} 409 `CONFLICT`
    */
-  async check(tree: WriteTree, before?: Instance): Promise<void> {
+  async check(tree: WriteTree, before?: Instance, found?: FoundKeys): Promise<void> {
     if (this.#view.caller.trusted) return
     const { context } = this.#source
     for (const relation of policyOf(tree.table).checkedRelations) {
@@ -97,22 +99,38 @@ export class KeyChecker {
       if (before !== undefined && toKeyText(before[property]) === toKeyText(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
-      const visibleKeys = await this.visible(relation.target, [value as Id])
+      const visibleKeys = await this.#visibleOf(relation.target, [value as Id], found)
       if (visibleKeys.length === 0)
         throw tree.toClientError(sentKeyError(noSuchKey(relation, value), this.#view.caller))
     }
-    for (const link of tree.links) await this.#checkLinks(link)
+    for (const link of tree.links) await this.#checkLinks(link, found)
   }
 
-  async #checkLinks({ relation, ids, toClientError }: LinkSet): Promise<void> {
+  async #checkLinks({ relation, ids, toClientError }: LinkSet, found?: FoundKeys): Promise<void> {
     if (!this.mustCheck(relation) || !Array.isArray(ids)) return
     const codec = this.#source.context.codecOf(relation.target)
     const keys = (ids as Id[]).filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
-    const visible = new Set(await this.visible(relation.target, keys))
+    const visible = new Set(await this.#visibleOf(relation.target, keys, found))
     const missing = keys.find((id) => !visible.has(id))
     if (missing !== undefined)
       throw toClientError(sentKeyError(noSuchKey(relation, missing), this.#view.caller))
+  }
+
+  /** As `visible`. Keys that were found before are not looked up again. */
+  async #visibleOf(
+    target: Table,
+    ids: readonly Id[],
+    found: FoundKeys | undefined,
+  ): Promise<readonly Id[]> {
+    if (found === undefined) return this.visible(target, ids)
+    const unknownIds = found.without(target, ids)
+    if (unknownIds.length === 0) return ids
+    const visible = await this.visible(target, unknownIds)
+    found.add(target, visible)
+    const unknown = new Set(unknownIds)
+    const isVisible = new Set(visible)
+    return ids.filter((id) => !unknown.has(id) || isVisible.has(id))
   }
 
   mustCheck(relation: Relation): boolean {

@@ -7,8 +7,6 @@ import { tokenAccess } from '../../auth/access.js'
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { HttpError } from '../../errors/http-error.js'
-import { compileInput, type InputCheck } from '../../fields/compile-input.js'
-import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/query-string.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Class } from '../../metadata/class.js'
@@ -22,7 +20,7 @@ import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { costOf, recordNaming } from '../budget/query-cost.js'
 import { readRelationTree, ClientView } from '../policy/client-view.js'
-import { crudBodies, type CrudBodies } from './crud-bodies.js'
+import { bodyChecksOf, type BodyChecks } from './crud-bodies.js'
 import { readCrudQuery } from './crud-query.js'
 import { checkWriteRight } from '../policy/tree-rights.js'
 import { checkRules, requestCaller, type Caller } from '../rights/caller.js'
@@ -30,6 +28,7 @@ import { methodRules } from '../rights/method-access.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { admits, readRights, type RecordRights } from './record-rights.js'
 import { providerOf } from '../statements/source.js'
+import type { CheckContext } from '../clients/check-row.js'
 import { ClientRecords } from '../clients/client-records.js'
 
 /** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
@@ -45,14 +44,6 @@ const pageSize = 500
 const relatedPageSize = 100
 /** Bytes of a page. Pages of large rows are shorter. */
 const pageBytes = 8 * 1024 * 1024
-
-interface BodyChecks {
-  readonly complete: InputCheck<object>
-  readonly changes: InputCheck<object>
-}
-
-/** Checks by table of a database, because databases may have different clocks. */
-const compiled = new WeakMap<object, BodyChecks>()
 
 /**
  * A record as the caller of a request may read and write it. The record's policy applies, and values are checked like
@@ -85,6 +76,11 @@ export class CallerRecords<T extends object = object> {
     this.#type = type
     this.#caller = requestCaller(request)
     this.#records = new ClientRecords(database, database.recordsFor(type, request), this.#caller)
+  }
+
+  /** The database and the record, for other parts of the framework. */
+  static partsOf(records: CallerRecords): { readonly database: Database; readonly type: Class } {
+    return { database: records.#database, type: records.#type }
   }
 
   /** The rights of the caller. It does not throw if the caller has no rights. */
@@ -249,34 +245,31 @@ export class CallerRecords<T extends object = object> {
    * Checks a new row by reads alone, without hooks. It also looks up unique values and keys of other rows, and whether the
    * caller could see the row, unless hooks run before the write.
    *
-   * @param changedKeys the keys, as text, of rows that would be changed before. Their unique values do not count
+   * @param context what is known from the checks of earlier rows
    * @returns the row as it would be stored, without the key that the database makes
    * @throws {HttpError} as `create`
    */
-  async checkCreate(values: InputValues, changedKeys?: ReadonlySet<string>): Promise<RowOf<T>> {
+  async checkCreate(
+    values: InputValues,
+    context?: Omit<CheckContext, 'expected'>,
+  ): Promise<RowOf<T>> {
     await this.#checkWriteRight('create')
     const checked = await this.#checks.complete(values)
-    const row = await ofCaller(() =>
-      this.#records.check(undefined, { ...checked }, { changedKeys }),
-    )
+    const row = await ofCaller(() => this.#records.check(undefined, { ...checked }, context))
     return row as T
   }
 
   /**
    * Checks a change as `checkCreate` checks a new row.
    *
+   * @param context `expected`: as for `update`
    * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
    * @throws {HttpError} as `update`
    */
-  async checkUpdate(
-    id: Id,
-    values: InputValues,
-    expected?: readonly number[],
-    changedKeys?: ReadonlySet<string>,
-  ): Promise<RowOf<T> | null> {
+  async checkUpdate(id: Id, values: InputValues, context?: CheckContext): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
     const checked = await this.#checks.changes(values)
-    return ofCaller(() => this.#records.check(id, { ...checked }, { expected, changedKeys }))
+    return ofCaller(() => this.#records.check(id, { ...checked }, context))
   }
 
   /**
@@ -306,19 +299,7 @@ export class CallerRecords<T extends object = object> {
   }
 
   get #checks(): BodyChecks {
-    const { context } = this.#database
-    const now = (): number => context.now()
-    const key = context.checksOf(this.#table)
-    let checks = compiled.get(key)
-    if (checks === undefined) {
-      const { complete, changes }: CrudBodies = crudBodies(this.#table)
-      checks = {
-        complete: compileInput(readShape(complete), { now }),
-        changes: compileInput(readShape(changes), { now }),
-      }
-      compiled.set(key, checks)
-    }
-    return checks
+    return bodyChecksOf(this.#table, this.#database.context)
   }
 
   #checkRead(): MaybePromise<void> {

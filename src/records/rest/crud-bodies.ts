@@ -2,14 +2,17 @@
  * Makes the body classes for a record's routes: its own fields, the keys of linked records (`tagIds`), and changes of
  * related rows. Source: decisions, Records: writes.
  */
+import { compileInput, type InputCheck } from '../../fields/compile-input.js'
 import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
 import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'
+import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import { createClassMetadata } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { isLinkable, policyOf } from '../rights/record-policy.js'
+import type { RecordsContext } from '../statements/source.js'
 import { linkNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
@@ -48,6 +51,30 @@ export function crudBodies(table: Table): CrudBodies {
     complete: rowBody(withFields(loose, new Map([...links, ...creatable]), name), type),
     changes: rowBody(withFields(partial(type), changed, `${type.name}Changes`), type),
   }
+}
+
+/** The checks of the body classes, for values that no route has checked. */
+export interface BodyChecks {
+  readonly complete: InputCheck<object>
+  readonly changes: InputCheck<object>
+}
+
+/** Checks by table of a database, because databases may have different clocks. */
+const compiled = new WeakMap<object, BodyChecks>()
+
+export function bodyChecksOf(table: Table, context: RecordsContext): BodyChecks {
+  const now = (): number => context.now()
+  const key = context.checksOf(table)
+  let checks = compiled.get(key)
+  if (checks === undefined) {
+    const { complete, changes } = crudBodies(table)
+    checks = {
+      complete: compileInput(readShape(complete), { now }),
+      changes: compileInput(readShape(changes), { now }),
+    }
+    compiled.set(key, checks)
+  }
+  return checks
 }
 
 /** True if a new row must name the key, so that the documentation marks it as required. */

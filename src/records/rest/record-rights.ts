@@ -176,6 +176,24 @@ export async function readRights(
   }
 }
 
+/** The rights of the program: all fields and relations that clients may see, and all writes. */
+export function rightsOfProgram(table: Table): RecordRights {
+  const may = { read: true, create: true, update: true, delete: true }
+  return { ...describeTable(table), hidden: new Set(), may }
+}
+
+/** A row as clients receive it in JSON, with the relations that were read. */
+export function toClientRow(
+  row: object,
+  { fields, relations }: Pick<RecordRights, 'fields' | 'relations'>,
+): Record<string, unknown> {
+  const values = row as Readonly<Record<string, unknown>>
+  const json: Record<string, unknown> = {}
+  for (const { name, toJson } of fields) json[name] = toJson(values[name])
+  for (const { name } of relations) if (values[name] !== undefined) json[name] = values[name]
+  return JSON.parse(JSON.stringify(json)) as Record<string, unknown>
+}
+
 function namesOfRelation(table: Table, { name, ids }: RelationDescription): string[] {
   const counts = countableRelations(table, true).filter(({ relation }) => relation.name === name)
   return [name, ...counts.map((count) => count.name), ...(ids === undefined ? [] : [ids])]

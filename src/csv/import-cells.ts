@@ -1,9 +1,12 @@
 /** Parses the cells of a row of an imported file. */
-import { HttpError, parseJson, type FieldError } from '../../index.js'
-import { readCell, readNumber, writeCell, type Cell } from './csv-format.js'
-import { readKeys, toCellValue, type LinkColumn } from './export-csv.js'
+import { parseJson } from '../core/json.js'
+import type { FieldError } from '../errors/field-error.js'
+import { HttpError } from '../errors/http-error.js'
+import { readCell, readNumber, writeCell, type Cell } from './cell-text.js'
+import type { JsonRow } from './csv-records.js'
+import { toCellValue } from './export-rows.js'
 import type { FieldColumn, ImportColumn } from './import-columns.js'
-import type { JsonRow } from './page-records.js'
+import { readKeys, type LinkColumn } from './link-columns.js'
 
 /** The parsed cells of a row. */
 export interface ParsedRow {
@@ -31,7 +34,7 @@ export function parseRow(
     if (column.use === 'fixed' || column.use === 'forbidden') fixed.push([column, cell.text])
     if (column.use === 'links') {
       const keys = readKeys(column, cell)
-      if (keys === undefined) errors.push(cellError(column, 'must be keys: 3;17'))
+      if (keys === undefined) errors.push(cellError(column, 'keys', 'must be keys: 3;17'))
       else links.push([column, keys])
     }
     if (column.use !== 'value') continue
@@ -58,7 +61,7 @@ export function findFixedCellErrors(
   )
   for (const [{ name, use }] of changed) if (use === 'forbidden') throw forbidden(name)
   return changed.map(([column]) =>
-    cellError(column, 'cannot be changed and differs from the stored value'),
+    cellError(column, 'readOnly', 'cannot be changed and differs from the stored value'),
   )
 }
 
@@ -107,8 +110,8 @@ function unreadableCell({ name, presentation, messages }: FieldColumn): FieldErr
   return { path: name, code: 'type', message }
 }
 
-function cellError({ name }: Pick<ImportColumn, 'name'>, message: string): FieldError {
-  return { path: name, code: 'type', message: `${name} ${message}` }
+function cellError({ name }: ImportColumn, code: 'keys' | 'readOnly', text: string): FieldError {
+  return { path: name, code, message: `${name} ${text}` }
 }
 
 export function forbidden(path: string, message = `you may not write ${path}`): HttpError {

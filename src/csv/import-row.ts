@@ -1,16 +1,24 @@
 /** Writes a row of an imported file. */
+import type { FieldError } from '../errors/field-error.js'
+import { HttpError } from '../errors/http-error.js'
 import {
-  HttpError,
-  type FieldError,
+  toClientRow,
   type RecordDescription,
   type RecordRights,
-} from '../../index.js'
-import type { Cell } from './csv-format.js'
-import { linkedKeys } from './export-csv.js'
+} from '../records/rest/record-rights.js'
+import type { Cell } from './cell-text.js'
+import type { CsvRecords, JsonRow } from './csv-records.js'
 import { findFixedCellErrors, forbidden, parseRow, type ParsedRow } from './import-cells.js'
 import type { ImportColumn } from './import-columns.js'
-import { toJson, type PageRecord, type JsonRow } from './page-records.js'
-import type { ImportWriter } from './import-writers.js'
+import type { RowWriter } from './import-writers.js'
+import { linkedKeys } from './link-columns.js'
+
+/** What the rows of a file are written to. */
+export interface ImportTarget {
+  readonly records: CsvRecords
+  readonly rights: RecordRights
+  readonly columns: readonly ImportColumn[]
+}
 
 /**
  * Creates the row, or updates it if the cells have a key.
@@ -19,26 +27,22 @@ import type { ImportWriter } from './import-writers.js'
  * @throws {HttpError} with the errors of all cells and fields
  */
 export async function writeRow(
-  { records, described }: PageRecord,
-  rights: RecordRights,
-  writer: ImportWriter['records'],
-  {
-    cells,
-    columns,
-  }: { readonly cells: readonly Cell[]; readonly columns: readonly ImportColumn[] },
-): Promise<JsonRow> {
-  if (cells.length > columns.length)
-    throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
+  { records, rights, columns }: ImportTarget,
+  writer: RowWriter,
+  cells: readonly Cell[],
+): Promise<object> {
+  if (cells.length > columns.length) throw moreCellsThanColumns(cells, columns)
   const { id, version } = readIdentity(cells, columns)
   const operation = id === undefined ? 'create' : 'update'
   if (!rights.may[operation]) throw forbidden('', `you may not ${operation} rows`)
   const { values, fixed, links, errors } = parseRow(cells, columns, id === undefined)
-  const stored = id === undefined ? undefined : await readStored(records, rights, id, links)
+  const isCompared = id !== undefined && fixed.length + links.length > 0
+  const stored = isCompared ? await readStored(records, rights, id, links) : undefined
   const cellErrors = [...errors, ...findFixedCellErrors(fixed, stored)]
   const changedLinks = links.filter(
     ([column, keys]) => !haveSameKeys(keys, stored === undefined ? [] : linkedKeys(stored, column)),
   )
-  addLinks(values, changedLinks, described)
+  addLinks(values, changedLinks, records.described)
   const written = await withAllErrors(cellErrors, () =>
     id === undefined
       ? writer.create(values)
@@ -66,15 +70,16 @@ function readIdentity(
 
 /** The row with linked rows, to compare its cells. Empty for a caller who may not read it, whose file has no such cells. */
 async function readStored(
-  records: PageRecord['records'],
+  records: CsvRecords,
   rights: RecordRights,
   id: string,
   links: ParsedRow['links'],
 ): Promise<JsonRow> {
   if (!rights.may.read) return {}
-  const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
+  const relations = links.map(([{ relation }]) => relation)
+  const before = await records.find(id, relations)
   if (before === null) throw noSuchRow(rights)
-  return toJson(before, rights)
+  return toClientRow(before, rights)
 }
 
 function haveSameKeys(keys: readonly unknown[], otherKeys: readonly unknown[]): boolean {
@@ -101,7 +106,7 @@ function addLinks(
  *
  * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
  */
-async function withAllErrors<R extends JsonRow | null>(
+async function withAllErrors<R extends object | null>(
   cellErrors: readonly FieldError[],
   write: () => Promise<R>,
 ): Promise<R> {
@@ -121,8 +126,13 @@ async function withAllErrors<R extends JsonRow | null>(
 
 const joinedCodes: ReadonlySet<string | undefined> = new Set(['VALIDATION', 'CONFLICT'])
 
+function moreCellsThanColumns(cells: readonly Cell[], columns: readonly ImportColumn[]): HttpError {
+  const message = `The row has ${cells.length} cells, the first one ${columns.length}.`
+  return invalid([{ path: '', code: 'cellCount', message }])
+}
+
 function noSuchRow({ key }: RecordRights): HttpError {
-  return invalid([{ path: key.name, code: 'unknown', message: 'There is no such row.' }])
+  return invalid([{ path: key.name, code: 'noSuchRow', message: 'There is no such row.' }])
 }
 
 function invalid(errors: readonly FieldError[]): HttpError {

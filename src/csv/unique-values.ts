@@ -1,6 +1,7 @@
 /** Finds rows of an imported file that have the same value of a unique field. */
-import { HttpError, type RecordRights } from '../../index.js'
-import type { JsonRow } from './page-records.js'
+import { HttpError } from '../errors/http-error.js'
+import type { RecordRights } from '../records/rest/record-rights.js'
+import type { JsonRow } from './csv-records.js'
 
 /** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
@@ -24,7 +25,8 @@ export class UniqueValues {
   }
 
   /** @throws {HttpError} 409 if another row of the file has the same value */
-  add(stored: JsonRow): void {
+  add(written: object): void {
+    const stored = written as JsonRow
     const id = stored[this.#key]
     for (const names of this.#groups) {
       const values = names.map((name) => stored[name])

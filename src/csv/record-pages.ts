@@ -1,0 +1,27 @@
+/** Reads all rows of a list of the program in pages. */
+import type { TextValues } from '../http/query-string.js'
+import type { Repository } from '../records/repository.js'
+import { readCrudQuery } from '../records/rest/crud-query.js'
+import type { Table } from '../records/model/table.js'
+
+const pageSize = 500
+
+/** @param query as of `crud`; its `limit`, `offset` and `after` are ignored */
+export async function* pagesOf(
+  records: Repository,
+  query: TextValues,
+  relations: readonly string[],
+): AsyncGenerator<readonly object[], void> {
+  const table = records.table as Table
+  const { where, orderBy } = readCrudQuery(table, query).options
+  const order = (orderBy.length === 0 ? [{ [table.key.property]: 'asc' }] : orderBy) as never
+  const options = { where, orderBy: order, with: relations, limit: pageSize }
+  let cursor: { after?: string } = {}
+  for (;;) {
+    const rows = await records.list({ ...options, ...cursor } as never)
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < pageSize) return
+    cursor = { after: records.cursorOf(last, order) }
+  }
+}
