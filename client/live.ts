@@ -7,18 +7,20 @@
  */
 import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'
-import type { ClientBase } from './routes.js'
+import type { AddressResult, ClientBase, TypedClient, Untyped } from './routes.js'
 import { applyChanges, type ListChanges } from './row-changes.js'
 import { tokenAccessor } from './token.js'
 
+// Without routes, only the page knows the type of a result.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyResult = any
+
 /** The change that a call of `draw` shows. */
-export interface LiveDetails {
+export interface LiveDetails<Row = AnyResult> {
   /** Increases by one with each result of one server. */
   version: number
   /** The rows that are new or changed. All rows if the complete result was sent. */
-  // Only the page knows the type of a route's result.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  set: any[]
+  set: Row[]
   /** The keys (`id`) of rows that are not in the result any more. */
   gone: (string | number)[]
   /** True if changes were missed, and the complete result was sent instead. */
@@ -34,14 +36,24 @@ export interface LiveOptions {
 }
 
 /** Called with the current result. Each call gets a new array of a list. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Draw = (result: any, details: LiveDetails) => void
+export type Draw<Result = AnyResult> = (
+  result: Result,
+  details: LiveDetails<Result extends readonly (infer Row)[] ? Row : AnyResult>,
+) => void
 
-/** Starts a live query: `api.live('/tickets?limit=20', (rows) => show(rows))`. @returns a function that ends it */
-export type Live = (path: string, draw: Draw, options?: LiveOptions) => () => void
+/**
+ * Starts a live query: `api.live('/tickets?limit=20', (rows) => show(rows))`. @returns a function that ends it
+ *
+ * @typeParam R the routes, which give the result its type. A path without a route is of type `unknown`
+ */
+export type Live<R extends object = Untyped> = <Path extends string>(
+  path: Path,
+  draw: Draw<AddressResult<R, Path>>,
+  options?: LiveOptions,
+) => () => void
 
 declare module './routes.js' {
-  interface ClientBase {
+  interface PlainClient {
     /** Starts a live query. Requires `import 'filigree/client/live'`. */
     live: Live
   }
@@ -109,8 +121,14 @@ const tickInterval = 1000
 /** Milliseconds after which a silent tab counts as closed. */
 const tabTimeout = 90_000
 
-/** Creates the function `live` for a client of `createClient`. */
-export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
+/** The types of `createLive`. */
+interface CreateLive {
+  <R extends object>(client: TypedClient<R, string, string, string, string, string>): Live<R>
+  (client: Pick<ClientBase, 'configure'>): Live
+}
+
+/** Creates the function `live` for a client of `createClient`. With routes, results have their types. */
+export const createLive = ((client: Pick<ClientBase, 'configure'>): Live => {
   const queries = new Map<string, OpenQuery>()
   /** The paths that other tabs use, by the names of the tabs. */
   const otherTabs = new Map<string, { paths: string[]; at: number }>()
@@ -332,7 +350,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
       query.listeners.delete(listener)
     }
   }
-}
+}) as CreateLive
 
 /** Requests queries from the server. @returns the body of its response, a stream of events that does not end */
 const openStream = async (

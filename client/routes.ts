@@ -20,6 +20,8 @@
  *   Left out: the route takes no body.
  * - `result`: what the handler returns, promise, `Reply` and `null` included; for a route with `returns`, which answers
  *   404 in place of null, `NonNullable<Awaited<ReturnType<…>>>`. Left out: unknown.
+ * - `related`: for rows of records, the related rows that `with` can add, by relation: `{ project: { row: Project; related:
+ *   ProjectRelated } }`, with `list: true` for a relation to many. Left out: `with` is a param like any other.
  *
  * Values of the path are read from the key itself. Dates, functions and the like are turned into what JSON makes of them
  * here, so the generator need not know. Interfaces and imports are enough: `import type` keeps the server out of the page.
@@ -40,6 +42,7 @@ export interface RouteTypes {
   params?: unknown
   body?: unknown
   result?: unknown
+  related?: object
 }
 
 declare const untyped: unique symbol
@@ -91,10 +94,13 @@ export interface TypedClient<
   Patch extends string,
   Delete extends string,
 > extends ClientBase {
-  get<P extends Get>(
+  /**
+   * @typeParam W the names in `params.with`, whose related rows are in the result: `['project', 'reviews.author']`
+   */
+  get<P extends Get, const W extends WithOf<RouteOf<R, `GET ${P}`>> = undefined>(
     path: P,
-    ...rest: WithOptions<OwnOptions<RouteOf<R, `GET ${P}`>, P>>
-  ): Promise<ResultOf<RouteOf<R, `GET ${P}`>>>
+    ...rest: WithOptions<OwnOptions<RouteOf<R, `GET ${P}`>, P, W>>
+  ): Promise<ResultOf<RouteOf<R, `GET ${P}`>, W>>
   post<P extends Post>(
     path: P,
     ...rest: WithBody<RouteOf<R, `POST ${P}`>, P>
@@ -144,10 +150,16 @@ type PathPartValue<Inner extends string> = Inner extends `${infer Name}:${infer 
   : Record<Inner, string>
 
 // Options of one route are separate from those of all calls, so that the compiler only compares the small part.
-type OwnOptions<Route, Path extends string> = (Path extends `${string}${'<' | '{'}${string}`
-  ? { path: PathValues<Path> }
-  : unknown) &
-  (Route extends { params: infer Query } ? QueryOption<Query> : { params?: Params })
+type OwnOptions<
+  Route,
+  Path extends string,
+  W = undefined,
+> = (Path extends `${string}${'<' | '{'}${string}` ? { path: PathValues<Path> } : unknown) &
+  (Route extends { params: infer Query }
+    ? QueryOption<Query>
+    : Route extends { related: object }
+      ? { params?: Params & { with?: W } }
+      : { params?: Params })
 type QueryOption<Query> =
   Partial<Query> extends Query ? { params?: Sent<Query> } : { params: Sent<Query> }
 
@@ -163,7 +175,91 @@ type WithBody<Route, Path extends string> = Route extends { body: unknown }
 type RouteBody<Route> = Route extends { body: infer Body }
   ? Sent<Body> | FormData | URLSearchParams
   : undefined
-type ResultOf<Route> = Route extends { result: infer Result } ? Answered<Awaited<Result>> : unknown
+type ResultOf<Route, W = undefined> = Route extends { result: infer Result }
+  ? [W] extends [undefined]
+    ? Answered<Awaited<Result>>
+    : Route extends { related: infer Related }
+      ? WithRelated<Answered<Awaited<Result>>, Related, W>
+      : Answered<Awaited<Result>>
+  : unknown
+
+// Related rows.
+
+/** The values of `with`: a name or a list. Names are checked on two levels; deeper ones only by the server. */
+type WithOf<Route> =
+  | undefined
+  | (Route extends { related: infer Related }
+      ? RelationPath<Related> | readonly RelationPath<Related>[]
+      : undefined)
+type RelationPath<Related> = {
+  [K in keyof Related & string]:
+    | K
+    | (Related[K] extends { related: infer More }
+        ? `${K}.${keyof More & string}` | `${K}.${keyof More & string}.${string}`
+        : never)
+}[keyof Related & string]
+
+/** @typeParam W a name, a list of literals, or a list that only the run time knows, whose relations may be missing */
+type WithRelated<T, Related, W> = 0 extends 1 & W
+  ? AddToRows<T, Partial<RelatedRows<Related, keyof Related & string>>>
+  : W extends readonly (infer Name)[]
+    ? number extends W['length']
+      ? AddToRows<T, Partial<RelatedRows<Related, Name>>>
+      : AddToRows<T, RelatedRows<Related, Name>>
+    : AddToRows<T, RelatedRows<Related, W>>
+type AddToRows<T, Added> = T extends readonly (infer Row)[] ? (Row & Added)[] : T & Added
+type RelatedRows<Related, Paths> = {
+  [K in keyof Related & FirstName<Paths>]: RelatedValue<Related[K], RestOf<Paths, K>>
+}
+type RelatedValue<Entry, Paths> = Entry extends { list: true }
+  ? RelatedRow<Entry, Paths>[]
+  : // A caller may not see the row.
+    RelatedRow<Entry, Paths> | null
+type RelatedRow<Entry, Paths> = Entry extends { row: infer Row }
+  ? [Paths] extends [never]
+    ? Received<Row>
+    : Entry extends { related: infer More }
+      ? Received<Row> & RelatedRows<More, Paths>
+      : Received<Row>
+  : unknown
+/** `reviews` of `reviews.author`. */
+type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path
+/** `author` of `reviews.author`. */
+type RestOf<Path, Name> = Path extends `${Name & string}.${infer Rest}` ? Rest : never
+
+// Paths of live queries.
+
+/** The GET routes by the form of their addresses: `/items/<id:int>` is `/items/${number}`. */
+type RoutesByAddress<R> = {
+  [Key in keyof R & string as Key extends `GET ${infer Path}` ? Address<Path> : never]: R[Key]
+}
+type Address<Path extends string> = Path extends `${infer Head}<${infer Part}>${infer Rest}`
+  ? `${Head}${AddressPart<Part>}${Address<Rest>}`
+  : Path extends `${infer Head}{${infer Part}}${infer Rest}`
+    ? `${Head}${AddressPart<Part>}${Address<Rest>}`
+    : Path
+type AddressPart<Part extends string> = Part extends `${string}:${'int' | 'float'}`
+  ? number
+  : string
+
+/** The result of an address: `/tickets/7?with=project,reviews`. Unknown if no route has it. */
+export type AddressResult<R, Path extends string> = [R] extends [Untyped]
+  ? AnyResult
+  : string extends Path
+    ? AnyResult
+    : Path extends `${infer Plain}?${infer Query}`
+      ? ResultOf<AddressRoute<R, Plain>, WithIn<Query>>
+      : ResultOf<AddressRoute<R, Path>>
+type AddressRoute<R, Path extends string> = Path extends keyof RoutesByAddress<R>
+  ? RoutesByAddress<R>[Path]
+  : { result: unknown }
+/** The names of `with` in a query string, as a tuple: the complete list is known. */
+type WithIn<Query extends string> = `&${Query}` extends `${string}&with=${infer Rest}`
+  ? [NamesIn<Rest extends `${infer Names}&${string}` ? Names : Rest>]
+  : undefined
+type NamesIn<Text extends string> = Text extends `${infer Name},${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : Text
 
 type Callable = (...values: never[]) => unknown
 // Lists first: to see whether one is a function, the compiler would examine all its methods.

@@ -116,6 +116,7 @@ describe('filigree types', () => {
       put: 'Second',
       found: null,
       list: 1,
+      related: [null, []],
       deleted: null,
       count: 2,
       customers: [],

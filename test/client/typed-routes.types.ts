@@ -2,6 +2,7 @@
 /* eslint-disable @typescript-eslint/no-unused-vars, @typescript-eslint/no-unused-expressions, @typescript-eslint/no-unnecessary-type-parameters --
    values stand here to have a type, and comparing two types takes type parameters used once. */
 import { api, createClient, type ApiError, type Client } from '../../client/index.js'
+import { createLive } from '../../client/live.js'
 import { retry } from '../../client/retry.js'
 
 interface Reply<Body> {
@@ -40,7 +41,36 @@ declare class ItemController {
   photo(): Uint8Array
 }
 
+declare class Ticket {
+  id: number
+  title: string
+  dueAt: Date
+}
+declare class Project {
+  id: number
+  name: string
+}
+declare class Review {
+  id: number
+  stars: number
+}
+declare class Person {
+  id: number
+  born: Date
+}
+interface TicketRelated {
+  project: { row: Project }
+  reviews: { row: Review; related: ReviewRelated; list: true }
+}
+interface ReviewRelated {
+  author: { row: Person }
+  ticket: { row: Ticket; related: TicketRelated }
+}
+
 interface Routes {
+  'GET /tickets': { result: Ticket[]; related: TicketRelated }
+  'GET /tickets/<id:int>': { result: Ticket; related: TicketRelated }
+  'GET /tickets/count': { result: number }
   'GET /items': { params: Search; result: ReturnType<ItemController['list']> }
   'GET /items/<id:int>': { result: ReturnType<ItemController['show']> }
   'GET /items/{id:int}/parts/<part>': { result: string }
@@ -170,6 +200,92 @@ export async function whatDoesNot(): Promise<void> {
   client.intercept('answer', () => undefined)
   // @ts-expect-error an interceptor returns what it was given
   client.intercept('request', () => 5)
+}
+
+interface SentTicket {
+  id: number
+  title: string
+  dueAt: string
+}
+interface SentReview {
+  id: number
+  stars: number
+}
+type SentProject = { id: number; name: string } | null
+
+export async function relatedRows(names: ('project' | 'reviews')[]): Promise<void> {
+  const [plain] = await client.get('/tickets', { params: { limit: 2, 'title.like': 'a%' } })
+  same<typeof plain, SentTicket | undefined>()
+  // @ts-expect-error `with` does not name it
+  plain?.project
+  const [one] = await client.get('/tickets', { params: { limit: 2, with: ['project'] } })
+  const project: SentProject | undefined = one?.project
+  const due: string | undefined = one?.dueAt
+  // @ts-expect-error a caller may not see it
+  one?.project.name
+  // @ts-expect-error `with` names another relation
+  one?.reviews
+  const found = await client.get('/tickets/<id:int>', {
+    path: { id: 7 },
+    params: { with: ['project', 'reviews.author'] },
+  })
+  const author: { id: number; born: string } | null | undefined = found.reviews[0]?.author
+  // @ts-expect-error not named
+  found.reviews[0]?.ticket
+  same<typeof found.project, SentProject>()
+  const single = await client.get('/tickets/<id:int>', {
+    path: { id: 7 },
+    params: { with: 'reviews' },
+  })
+  same<typeof single.reviews, SentReview[]>()
+  const [dynamic] = await client.get('/tickets', { params: { with: names } })
+  const maybe: SentProject | undefined = dynamic?.project
+  // @ts-expect-error may be missing
+  dynamic?.reviews.length
+  // @ts-expect-error unknown relation
+  await client.get('/tickets', { params: { with: ['projcts'] } })
+  // @ts-expect-error unknown relation of a related row
+  await client.get('/tickets', { params: { with: ['reviews.autor'] } })
+  // @ts-expect-error the route has no related rows
+  same<Awaited<ReturnType<typeof client.get<'/health', ['project']>>>, unknown>()
+}
+
+export function liveQueries(limit: number, path: string): void {
+  const live = createLive(client)
+  live('/tickets?limit=20', (rows, { set }) => {
+    same<typeof rows, SentTicket[]>()
+    same<typeof set, SentTicket[]>()
+    // @ts-expect-error `with` does not name it
+    rows[0]?.project
+  })
+  live(`/tickets?limit=${limit}&with=project,reviews.author&orderBy=title`, (rows) => {
+    same<(typeof rows)[0]['project'], SentProject>()
+    const author: { id: number; born: string } | null | undefined = rows[0]?.reviews[0]?.author
+  })
+  live('/tickets/7?with=project', (row) => {
+    same<typeof row.project, SentProject>()
+    // @ts-expect-error a row, not a list
+    row.length
+  })
+  live(`/tickets/${limit}`, (row) => {
+    same<typeof row, SentTicket>()
+  })
+  live('/tickets/count', (count) => {
+    same<typeof count, number>()
+  })
+  live('/tikets', (rows) => {
+    same<typeof rows, unknown>()
+  })
+  live(path, (rows) => {
+    const first: string = rows[0].title
+  })
+  const plain = createLive(createClient())
+  plain('/tickets', (rows) => {
+    const first: string = rows[0].title
+  })
+  api.live('/tickets', (rows) => {
+    const first: string = rows[0].title
+  })
 }
 
 export async function plainCalls(): Promise<void> {

@@ -26,12 +26,15 @@ interface ReferredClasses {
 export interface RouteLine {
   /** `GET /items/<id:int>` */
   readonly key: string
-  /** `params`, `body` and `result`, in this order, if they are known. */
+  /** `params`, `body`, `result` and `related`, in this order, if they are known. */
   readonly members: ReadonlyMap<string, string>
 }
 
 /** @returns the name of an exported class, `undefined` if it is not exported */
 export type NameOf = (type: Class) => string | undefined
+
+/** @returns the name of the interface with the relations of a record */
+export type RelatedNameOf = (record: Class) => string
 
 export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasses {
   const required = new Map<Class, string>()
@@ -39,7 +42,11 @@ export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasse
   for (const { route, classes } of routes) {
     const type = generatedFor(route) ?? declaringClass(route)
     if (!required.has(type)) required.set(type, routeKey(route))
-    if (generatedFor(route) !== undefined) continue
+    const record = generatedFor(route)
+    if (record !== undefined) {
+      for (const related of relatedRecords(record)) optional.add(related)
+      continue
+    }
     for (const declared of [classes.query, classes.body, ...sentClasses(classes)]) {
       if (declared !== undefined) optional.add(declared.type)
     }
@@ -47,7 +54,12 @@ export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasse
   return { required, optional }
 }
 
-export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
+/** @param relatedNameOf default: the route gets no `related` */
+export function toRouteLine(
+  planned: PlannedRoute,
+  nameOf: NameOf,
+  relatedNameOf?: RelatedNameOf,
+): RouteLine {
   const { route, classes } = planned
   const record = generatedFor(route)
   const members = new Map<string, string>()
@@ -57,6 +69,7 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
   if (record !== undefined) {
     put('body', generatedBody(planned, record, nameOf))
     put('result', generatedResult(route, record, nameOf))
+    if (addsRelated(planned)) put('related', relatedNameOf?.(record))
   } else {
     const controller = nameOf(declaringClass(route)) ?? 'never'
     const member = `${controller}[${quote(route.member)}]`
@@ -65,6 +78,53 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
     put('result', sentType(planned, member, nameOf))
   }
   return { key: routeKey(route), members }
+}
+
+/** True for lists and rows of a record with relations: `with` adds related rows to them. */
+export function addsRelated({ route }: PlannedRoute): boolean {
+  const record = generatedFor(route)
+  const hasRows = route.method === 'GET' && route.options.returns !== undefined
+  return record !== undefined && hasRows && relationsOf(record).length > 0
+}
+
+interface VisibleRelation {
+  readonly name: string
+  readonly target: Class
+  readonly list: boolean
+}
+
+function relationsOf(record: Class): VisibleRelation[] {
+  return shapeOf(record).fields.flatMap(({ name, rules, hidden, nested, list }) =>
+    rules.relation === true && !hidden && nested !== undefined
+      ? [{ name, target: nested(), list }]
+      : [],
+  )
+}
+
+/** The records that relations lead to, in any number of steps. */
+function relatedRecords(record: Class): ReadonlySet<Class> {
+  const records = new Set<Class>()
+  for (const { target } of relationsOf(record)) records.add(target)
+  for (const related of records) for (const { target } of relationsOf(related)) records.add(target)
+  return records
+}
+
+/** The relations of a record as members of an interface: `project: { row: Project; related: ProjectRelated }`. */
+export function toRelatedMembers(
+  record: Class,
+  nameOf: NameOf,
+  relatedNameOf: RelatedNameOf,
+): string[] {
+  return relationsOf(record).map(({ name, target, list }) => {
+    const targetName = nameOf(target)
+    const row = targetName === undefined ? 'unknown' : outputType(targetName, target)
+    const parts = [
+      `row: ${row}`,
+      ...(relationsOf(target).length === 0 ? [] : [`related: ${relatedNameOf(target)}`]),
+      ...(list ? ['list: true'] : []),
+    ]
+    return `${name}: { ${parts.join('; ')} }`
+  })
 }
 
 /** The classes of successful responses. */

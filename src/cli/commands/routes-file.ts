@@ -5,7 +5,14 @@
 
 import { operationIds } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
-import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
+import {
+  addsRelated,
+  quote,
+  toRelatedMembers,
+  toRouteLine,
+  type NameOf,
+  type RouteLine,
+} from './route-types.js'
 import type { Class } from '../../metadata/class.js'
 
 /**
@@ -26,7 +33,9 @@ function writeQueries(routes: readonly PlannedRoute[]): string {
     const id = ids.get(planned) ?? planned.route.member
     const { key } = toRouteLine(planned, () => undefined)
     const [verb = 'GET', path = ''] = key.split(/ (.*)/s)
-    return verb === 'GET' ? queryOptions(id, key, path) : mutationOptions(id, { key, verb, path })
+    if (verb !== 'GET') return mutationOptions(id, { key, verb, path })
+    // Any related rows, which the type of the result then has as optional members.
+    return queryOptions(id, key, path, addsRelated(planned) ? ', any' : '')
   })
   return `/** Options for TanStack Query, by operation: \`useQuery(queries.name(options))\`, \`useMutation(queries.name())\`. */
 export const createQueries = (client: Client<Routes>) => ({
@@ -35,8 +44,8 @@ ${members.join('')}})
 }
 
 /** The options can be omitted if the call does not require any. */
-function queryOptions(id: string, key: string, path: string): string {
-  const call = `client.get<${quote(path)}>`
+function queryOptions(id: string, key: string, path: string, related: string): string {
+  const call = `client.get<${quote(path)}${related}>`
   return `  ${id}: (...[options]: Rest1<Parameters<typeof ${call}>>) => ({
     queryKey: [${quote(key)}, options] as const,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
@@ -100,8 +109,12 @@ interface RoutesFile {
 /** @returns the text of the file: routes in the order of declaration, imports in the order of first use */
 export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
   const names = new ImportNames(imports)
-  const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
-  const body = `export interface Routes {\n${lines.join('')}}\n`
+  const lines = routes.map((planned) =>
+    writeLine(toRouteLine(planned, names.nameOf, names.relatedNameOf)),
+  )
+  const body = [`export interface Routes {\n${lines.join('')}}\n`, ...names.writeRelated()].join(
+    '\n',
+  )
   const used = helpers.filter(({ name }) => body.includes(`${name}<`)).map(({ text }) => text)
   const head = `// Written by \`${command}\`. Changes are lost: run it again.\n`
   const client = tanstack
@@ -157,6 +170,8 @@ class ImportNames {
   readonly #names = new Map<Class, string>()
   readonly #usedNames = new Set(reservedNames)
   readonly #files = new Map<string, string[]>()
+  /** The names of the interfaces with the relations of records. */
+  readonly #related = new Map<Class, string>()
 
   constructor(imports: ReadonlyMap<Class, NamedImport>) {
     this.#imports = imports
@@ -172,6 +187,21 @@ class ImportNames {
     list.push(imported.name === name ? name : `${imported.name} as ${name}`)
     this.#files.set(imported.from, list)
     return name
+  }
+
+  readonly relatedNameOf = (record: Class): string => {
+    const name = this.#related.get(record) ?? this.#uniqueName(`${record.name}Related`)
+    this.#related.set(record, name)
+    return name
+  };
+
+  /** Writes the interfaces that were named, and those that they name. */
+  *writeRelated(): Generator<string> {
+    for (const [record, name] of this.#related) {
+      const members = toRelatedMembers(record, this.nameOf, this.relatedNameOf)
+      const lines = members.map((member) => `  ${member}\n`).join('')
+      yield `/** The related rows that \`with\` adds to ${record.name}. */\ninterface ${name} {\n${lines}}\n`
+    }
   }
 
   writeImports(): string {

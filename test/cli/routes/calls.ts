@@ -68,6 +68,7 @@ export async function callOrders(client: Client<Routes>): Promise<Record<string,
   const put = await client.put('/orders/<id:int>', { title: 'Second', count: 3 }, { path })
   const found = await client.get('/orders/<id:int>', { path })
   const list = await client.get('/orders', { params: { 'count.gte': 2, limit: 5 } })
+  const [full] = await client.get('/orders', { params: { with: ['customer', 'labels'] } })
   const sums = await client.get('/orders/aggregate', { params: { sum: 'count' } })
   const linkedOrder = { title: 'Tied', labels: { create: [{ word: 'new' }] }, customerId: null }
   const withLabel = await client.post('/orders', linkedOrder)
@@ -79,6 +80,10 @@ export async function callOrders(client: Client<Routes>): Promise<Record<string,
     put: typed<SentOrder>()(put).title,
     found: typed<SentOrder>()(found).note,
     list: typed<SentOrder[]>()(list).length,
+    related: [
+      typed<{ id: number; name: string } | null | undefined>()(full?.customer),
+      typed<{ id: string; word: string }[] | undefined>()(full?.labels)?.map(({ word }) => word),
+    ],
     deleted: typed<null>()(deleted),
     count: typed<number>()(await client.get('/orders/count')),
     customers: typed<{ id: number; name: string }[]>()(await client.get('/customers')),
@@ -119,6 +124,10 @@ export async function whatDoesNotCompile(client: Client<Routes>): Promise<void> 
   await client.post('/items/photo', { lamp: 'x' })
   // @ts-expect-error body of a class that is not exported
   await client.put('/items/<id:int>/name', { title: 'x' }, { path })
+  // @ts-expect-error an unknown relation
+  await client.get('/orders', { params: { with: ['custmer'] } })
+  // @ts-expect-error a relation that `with` does not name
+  await client.get('/orders').then(([order]) => order?.labels)
   // @ts-expect-error a record's key is the server's
   await client.post('/orders', { id: 7, title: 'First' })
   // @ts-expect-error a record's required field

@@ -7,6 +7,7 @@ import type {
   Order,
   ItemController as ItemController2,
   Customer,
+  Label,
 } from './orders.js'
 import type { default as PingController } from './ping.js'
 
@@ -40,9 +41,9 @@ export interface Routes {
   'POST /items/photo': { body: FormData; result: ReturnType<ItemController['photo']> }
   'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
   'GET /orders/count': { result: ReturnType<OrderController['count']> }
-  'GET /orders': { result: Without<Order, 'customer' | 'labels'>[] }
+  'GET /orders': { result: Without<Order, 'customer' | 'labels'>[]; related: OrderRelated }
   'GET /orders/aggregate': { result: Record<string, string | number | boolean | null>[] }
-  'GET /orders/<id:int>': { result: Without<Order, 'customer' | 'labels'> }
+  'GET /orders/<id:int>': { result: Without<Order, 'customer' | 'labels'>; related: OrderRelated }
   'POST /orders': {
     body: Defaulted<Without<Order, 'id' | 'customer' | 'labels' | 'createdAt' | 'updatedAt'>, 'count'> & { customer?: object; labels?: object; labelIds?: string[] }
     result: Without<Order, 'customer' | 'labels'>
@@ -59,6 +60,12 @@ export interface Routes {
   "GET /old/it's": { result: ReturnType<ItemController2['show']> }
   'GET /customers': { result: Without<Customer, 'secret'>[] }
   'GET /ping': { result: ReturnType<PingController['ping']> }
+}
+
+/** The related rows that `with` adds to Order. */
+interface OrderRelated {
+  customer: { row: Without<Customer, 'secret'> }
+  labels: { row: Label; list: true }
 }
 
 /** Options for TanStack Query, by operation: `useQuery(queries.name(options))`, `useMutation(queries.name())`. */
@@ -117,20 +124,20 @@ export const createQueries = (client: Client<Routes>) => ({
     queryFn: ({ signal }: { signal: AbortSignal }) =>
       client.get<'/orders/count'>('/orders/count', { ...options!, signal }),
   }),
-  orderList: (...[options]: Rest1<Parameters<typeof client.get<'/orders'>>>) => ({
+  orderList: (...[options]: Rest1<Parameters<typeof client.get<'/orders', any>>>) => ({
     queryKey: ['GET /orders', options] as const,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      client.get<'/orders'>('/orders', { ...options!, signal }),
+      client.get<'/orders', any>('/orders', { ...options!, signal }),
   }),
   orderAggregate: (...[options]: Rest1<Parameters<typeof client.get<'/orders/aggregate'>>>) => ({
     queryKey: ['GET /orders/aggregate', options] as const,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
       client.get<'/orders/aggregate'>('/orders/aggregate', { ...options!, signal }),
   }),
-  orderFind: (...[options]: Rest1<Parameters<typeof client.get<'/orders/<id:int>'>>>) => ({
+  orderFind: (...[options]: Rest1<Parameters<typeof client.get<'/orders/<id:int>', any>>>) => ({
     queryKey: ['GET /orders/<id:int>', options] as const,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      client.get<'/orders/<id:int>'>('/orders/<id:int>', { ...options!, signal }),
+      client.get<'/orders/<id:int>', any>('/orders/<id:int>', { ...options!, signal }),
   }),
   orderCreate: () => ({
     mutationKey: ['POST /orders'] as const,

@@ -5,6 +5,7 @@ import type {
   Order,
   ItemController as ItemController2,
   Customer,
+  Label,
 } from './orders.js'
 import type { default as PingController } from './ping.js'
 
@@ -38,9 +39,9 @@ export interface Routes {
   'POST /items/photo': { body: FormData; result: ReturnType<ItemController['photo']> }
   'POST /items/raw': { body: unknown; result: ReturnType<ItemController['raw']> }
   'GET /orders/count': { result: ReturnType<OrderController['count']> }
-  'GET /orders': { result: Without<Order, 'customer' | 'labels'>[] }
+  'GET /orders': { result: Without<Order, 'customer' | 'labels'>[]; related: OrderRelated }
   'GET /orders/aggregate': { result: Record<string, string | number | boolean | null>[] }
-  'GET /orders/<id:int>': { result: Without<Order, 'customer' | 'labels'> }
+  'GET /orders/<id:int>': { result: Without<Order, 'customer' | 'labels'>; related: OrderRelated }
   'POST /orders': {
     body: Defaulted<Without<Order, 'id' | 'customer' | 'labels' | 'createdAt' | 'updatedAt'>, 'count'> & { customer?: object; labels?: object; labelIds?: string[] }
     result: Without<Order, 'customer' | 'labels'>
@@ -57,6 +58,12 @@ export interface Routes {
   "GET /old/it's": { result: ReturnType<ItemController2['show']> }
   'GET /customers': { result: Without<Customer, 'secret'>[] }
   'GET /ping': { result: ReturnType<PingController['ping']> }
+}
+
+/** The related rows that `with` adds to Order. */
+interface OrderRelated {
+  customer: { row: Without<Customer, 'secret'> }
+  labels: { row: Label; list: true }
 }
 
 /** Clients neither send nor see these fields. */
