@@ -34,6 +34,7 @@ import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
 import { planList } from './statements/list-plan.js'
 import { readNumber, readRecords } from './statements/read-records.js'
+import { restoreOne } from './statements/restore-row.js'
 import { selectRows } from './statements/select-rows.js'
 import { isInTransaction } from './statements/transaction-runners.js'
 import { inShardOf, keyValues } from './statements/shard.js'
@@ -217,6 +218,22 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       return table.shard === undefined
         ? deleteOne(table, source, id, { expected })
         : inShardOf(table, options, () => deleteOne(table, source, id, { expected }))
+    })
+  }
+
+  /**
+   * Restores a row that `softDelete` has marked as deleted. The write hooks run, with the deleted row as `before`. Rows that were
+   * deleted with it stay deleted.
+   *
+   * @returns the restored record; null if no row has the key, or it is not marked as deleted
+   * @throws {HttpError} 409 `CONFLICT` if another row has taken a unique value, or a row that it refers to is deleted
+   */
+  restore(id: Id, options?: Partial<T>): Promise<RowOf<T> | null> {
+    return promise(() => {
+      const { table, source } = this
+      const restore = (): MaybePromise<RowOf<T> | null> =>
+        markingWrite(table, () => restoreOne(table, source, id)) as MaybePromise<RowOf<T> | null>
+      return table.shard === undefined ? restore() : inShardOf(table, options, restore)
     })
   }
 

@@ -15,12 +15,19 @@ import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, selectRelations, type RelationTree } from '../policy/client-view.js'
+import { deletedRowsView, deletionOrder } from '../policy/deleted-rows.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { checkWrite, type CheckContext } from './check-row.js'
 import { clientWriter } from './client-writer.js'
 import { toTypedKey } from '../statements/write-tree.js'
 import { readTree } from '../statements/read-tree.js'
 import { policyOf } from '../rights/record-policy.js'
+
+export interface DeletedRows<T> {
+  readonly rows: T[]
+  /** The cursor of the next page. */
+  readonly next: string | undefined
+}
 
 export class ClientRecords<T extends object> {
   readonly #table: Table<T>
@@ -208,6 +215,36 @@ export class ClientRecords<T extends object> {
   /** @returns false if no row has the key, or the client cannot see it */
   delete(id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     return this.#writer.delete(this.#table, id, expected)
+  }
+
+  /**
+   * The rows that are marked as deleted and that the client could see before, the latest first. Their time of deletion is set.
+   *
+   * @param cursor the cursor of this page
+   * @returns the rows, and the cursor of the next page if there is one
+   */
+  async listDeleted(limit: number, cursor?: string): Promise<DeletedRows<T>> {
+    const options: ListOptions<T> = {
+      limit: limit + 1,
+      withDeleted: true,
+      view: deletedRowsView(this.#view),
+      ...(cursor !== undefined && { after: cursor }),
+    }
+    const found = await this.#withGuards(() => this.#records.list(options) as Promise<T[]>)
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    const order = deletionOrder(this.#table) as OrderBy<T>
+    const next = found.length > limit && last !== undefined ? this.cursorOf(last, order) : undefined
+    const rows = await Promise.all(page.map((record) => this.#conceal(record as Instance)))
+    return { rows, next }
+  }
+
+  /**
+   * @returns false if no row has the key, it is not marked as deleted, or the client could not see it before
+   * @throws {HttpError} 409 `CONFLICT`; 403 if the client could not see the row afterwards
+   */
+  restore(id: Id): MaybePromise<boolean> {
+    return after(this.#writer.restore(this.#table, id), (record) => record !== null)
   }
 
   /** Runs the query, and again after each guard that returns a promise. */

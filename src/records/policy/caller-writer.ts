@@ -11,7 +11,7 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import { isolationOf } from '../model/write-hooks.js'
 import type { Table, Instance } from '../model/table.js'
-import { type Caller, retryAfterGuards } from '../rights/caller.js'
+import { forbidden, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { hasAddition } from '../statements/additions.js'
@@ -36,6 +36,7 @@ import {
 } from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
 import { referencesToMarked } from '../statements/marked-references.js'
+import { restoreOne } from '../statements/restore-row.js'
 import {
   toTypedKey,
   hasNestedWrites,
@@ -149,6 +150,16 @@ export class CallerWriter {
     return table.shard === undefined
       ? this.#deleteNow(table, id, expected)
       : this.inShard(table, undefined, () => this.#deleteNow(table, id, expected))
+  }
+
+  /**
+   * @returns null if no row has the key, it is not marked as deleted, or the caller could not see it before
+   * @throws {HttpError} 409 `CONFLICT` as `restoreOne`; 403 `FORBIDDEN` if the caller could not see the row afterwards
+   */
+  restore(table: Table, id: Id): MaybePromise<Instance | null> {
+    return table.shard === undefined
+      ? this.#restoreNow(table, id)
+      : this.inShard(table, undefined, () => this.#restoreNow(table, id))
   }
 
   /** @returns the created rows in the order of the list. @throws {HttpError} as `create` */
@@ -398,6 +409,22 @@ export class CallerWriter {
     return this.#begin(
       async () => (await this.#lock(table, id)) !== undefined && deleteNow(),
       isolationToDelete(table, this.source.context),
+    )
+  }
+
+  #restoreNow(table: Table, id: Id): MaybePromise<Instance | null> {
+    const writer = writerFor(this.#caller)
+    if (!this.view.isBound(table)) return restoreOne(table, this.source, id, { writer })
+    return this.#begin(
+      async () => {
+        const slots = { values: [] as unknown[], key: '' }
+        const condition = this.view.rows(table, slots)
+        const rowFilter = condition && { condition, ...slots }
+        const restored = await restoreOne(table, this.source, id, { writer, rowFilter })
+        if (restored !== null && (await this.find(table, id)) === null) throw forbidden()
+        return restored
+      },
+      isolationOf([table]),
     )
   }
 

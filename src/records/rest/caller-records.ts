@@ -29,7 +29,8 @@ import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { admits, readRights, type RecordRights } from './record-rights.js'
 import { providerOf } from '../statements/source.js'
 import type { CheckContext } from '../clients/check-row.js'
-import { ClientRecords } from '../clients/client-records.js'
+import { ClientRecords, type DeletedRows } from '../clients/client-records.js'
+import { largestLimit } from '../clients/operation-inputs.js'
 
 /** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
 type InputValues = Readonly<Record<string, unknown>>
@@ -291,6 +292,42 @@ export class CallerRecords<T extends object = object> {
   async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
     await this.#checkWriteRight('delete')
     return this.#records.delete(id, expected)
+  }
+
+  /** Whether `delete` only marks rows, so that they can be restored. */
+  get isSoftDeleted(): boolean {
+    return this.#table.deletedAt !== undefined
+  }
+
+  /**
+   * The rows that `softDelete` has marked as deleted and that the caller could see before, the latest first. It needs the rights
+   * to read and to delete. The rows have `deletedAt`.
+   *
+   * @param page `limit` is at most 1,000, by default 50; `after` is the `next` of the previous page
+   * @throws {HttpError} 401 or 403
+   */
+  async deleted({
+    limit = 50,
+    after: cursor,
+  }: { readonly limit?: number; readonly after?: string | undefined } = {}): Promise<
+    DeletedRows<RowOf<T>>
+  > {
+    await this.#checkRead()
+    await this.#checkWriteRight('delete')
+    if (!this.isSoftDeleted) return { rows: [], next: undefined }
+    const max = Math.min(limit, largestLimit)
+    return (await this.#records.listDeleted(max, cursor)) as DeletedRows<RowOf<T>>
+  }
+
+  /**
+   * Restores a row that `softDelete` has marked as deleted. It needs the right to delete, and runs the hooks of a write.
+   *
+   * @returns false if no row has the key, it is not marked as deleted, or the caller could not see it before
+   * @throws {HttpError} 401, 403, 409
+   */
+  async restore(id: Id): Promise<boolean> {
+    await this.#checkWriteRight('delete')
+    return this.isSoftDeleted && this.#records.restore(id)
   }
 
   #view(): ClientView {

@@ -24,6 +24,7 @@ import {
   withAnnouncement,
   runRows,
   canReturnPastValues,
+  restoreRow,
   updateRow,
   valuesToUpdate,
 } from './write-row.js'
@@ -51,6 +52,8 @@ export interface RowChange {
   readonly rowFilter?: VisibleRows | undefined
   /** The writer for hooks. Undefined: the caller of the current request. */
   readonly writer?: Writer | undefined
+  /** The row is marked as deleted, and the values take the mark away. */
+  readonly restores?: boolean
 }
 
 /** True if one statement suffices. */
@@ -171,7 +174,8 @@ export async function changeLockedRow(
   const { columns, values } = valuesToUpdate(table, codec, record, context)
   if (rowFilter !== undefined && !staysVisible(rowFilter, columns)) return null
   if (columns.length === 0) return before
-  const stored = await updateRow(table, source, {
+  const write = change.restores === true ? restoreRow : updateRow
+  const stored = await write(table, source, {
     columns,
     values,
     key,

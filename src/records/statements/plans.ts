@@ -199,6 +199,19 @@ export class TablePlans {
     })
   }
 
+  /** As `update`, for a row that is marked as deleted. */
+  restore(columns: readonly Column[]): Plan {
+    const table = { ...this.table, deletedAt: undefined }
+    return this.get(`B${namesOf(columns)}`, () => ({
+      change: 'update',
+      table,
+      where: keyIs(table, columns.length),
+      columns,
+      firstSlot: 0,
+      returns: 'row',
+    }))
+  }
+
   /**
    * Values: the filter's, the values of the columns, then two bounds for each sum.
    *

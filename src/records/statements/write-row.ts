@@ -152,6 +152,37 @@ export function updateRow(
   return after(demanded, change)
 }
 
+/**
+ * Writes a row that is marked as deleted, without the mark. Watchers see a new row.
+ *
+ * @returns null if no row has the key
+ * @throws {HttpError} 409 `CONFLICT` if a row that it refers to is deleted, or another row has a unique value of it
+ */
+export function restoreRow(
+  table: Table,
+  source: Source,
+  {
+    columns,
+    values,
+    key,
+    record,
+    before,
+  }: Pick<RowUpdate, 'columns' | 'values' | 'key' | 'record' | 'before'>,
+): MaybePromise<Instance | null> {
+  const { context } = source
+  const plan = context.plansOf(table).restore(columns)
+  const all = [...values, ...keyValues(table, context, key)]
+  const complete = { ...before, ...record }
+  const restore = (): MaybePromise<Instance | null> =>
+    after(
+      runRows(table, source, { plan, values: all, purpose: 'write', record: complete }),
+      ([row]) => (row === undefined ? null : stored(table, source, 'created', row)),
+    )
+  if (referencesToMarked(table).length === 0) return restore()
+  const rows = [context.codecOf(table).writeRow(complete)]
+  return after(checkUndeleted(table, source, { columns: table.columns, rows }), restore)
+}
+
 /** A key that does not change is not checked. */
 function hasValue(
   table: Table,
