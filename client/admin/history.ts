@@ -18,7 +18,7 @@ interface HistoryEntry {
   readonly by: string
   /** The title of the person's row, if the page has a record of people. */
   readonly person?: string
-  readonly kind: 'create' | 'update' | 'delete' | 'action'
+  readonly kind: 'create' | 'update' | 'delete' | 'restore' | 'action'
   readonly action?: string
   readonly changes: readonly {
     readonly field: string
@@ -36,6 +36,7 @@ const kindLabels = {
   create: translate('created'),
   update: translate('changed'),
   delete: translate('deleted'),
+  restore: translate('restoredKind'),
   action: translate('action'),
 } as const
 

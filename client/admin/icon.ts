@@ -17,6 +17,7 @@ const iconPaths = {
   export: 'M8 2v8M5 7l3 3 3-3M3 13h10',
   import: 'M8 10V2M5 5l3-3 3 3M3 13h10',
   star: 'M8 2l1.8 3.9 4.2.5-3.1 2.9.8 4.2L8 11.4l-3.7 2.1.8-4.2L2 6.4l4.2-.5z',
+  bin: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3l2 1.5',
 } as const
 

@@ -209,6 +209,8 @@ class ListView {
       this.#chartLink,
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), translate('history')),
+      record.bin === true &&
+        link(at('bin'), { class: 'button quiet' }, icon('bin'), translate('bin')),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.query.toParams())}`, record),
       (may(record, 'create') || may(record, 'update')) &&
         link(at('import'), { class: 'button quiet' }, icon('import'), translate('import')),

@@ -51,6 +51,11 @@ async function draw(): Promise<void> {
       () => import('./csv-import.js'),
       ({ showImport }) => showImport(record),
     )
+  else if (second === 'bin' && record.bin === true)
+    await openLater(
+      () => import('./bin.js'),
+      ({ showBin }) => showBin(record),
+    )
   else if (second === 'figures')
     await openLater(
       () => import('./chart.js'),

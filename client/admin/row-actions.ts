@@ -126,7 +126,7 @@ function deleteMany(
     keys,
     reload,
     title: translate('deleteMany', { rows: withCount(keys.length, record) }),
-    description: el('p', {}, translate('cannotUndo')),
+    description: el('p', {}, translate(record.bin === true ? 'goToBin' : 'cannotUndo')),
     path: api(`bulk/${record.path}`),
     verb: translate('delete'),
     toDoneText: (count) => translate('deletedMany', { rows: withCount(count, record) }),

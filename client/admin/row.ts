@@ -257,7 +257,8 @@ class RowView {
   async #delete(): Promise<void> {
     const { record, key } = this
     const name = titleOf(record, this.stored.row)
-    let content: Child[] = [el('p', {}, translate('deleteOne', { one: record.one }))]
+    const help = record.bin === true ? 'deleteOneToBin' : 'deleteOne'
+    let content: Child[] = [el('p', {}, translate(help, { one: record.one }))]
     for (;;) {
       const title = translate('deleteQuestion', { title: name })
       if (

@@ -96,6 +96,8 @@ export interface RecordInfo {
   readonly version?: string
   readonly search?: true
   readonly history?: true
+  /** Deleted rows can be restored, and the caller may do so. */
+  readonly bin?: true
   readonly fields: readonly FieldInfo[]
   readonly relations?: readonly RelationInfo[]
   readonly actions?: readonly ActionInfo[]

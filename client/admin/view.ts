@@ -16,6 +16,8 @@ export interface PageView {
   readonly show: (...children: Child[]) => void
   /** Sets the heading and the document title. */
   readonly name: (title: string) => void
+  /** Focuses the heading, after the focused element has gone. */
+  readonly focus: () => void
   /** The area for buttons next to the heading. */
   readonly tools: HTMLElement
   /** The area for a text beside the heading. */
@@ -96,6 +98,9 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
       replace(content, ...children)
     },
     name,
+    focus: () => {
+      heading.focus()
+    },
     tools,
     aside,
     settle: () => {

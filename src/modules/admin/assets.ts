@@ -24,6 +24,7 @@ const script = 'text/javascript; charset=utf-8'
 /** The files that `client/admin/build.mjs` writes. The page loads `admin.js`, which loads the other scripts when they are needed. */
 const builtFiles = {
   'admin.js': script,
+  'bin.js': script,
   'chart.js': script,
   'csv-import.js': script,
   'admin.css': 'text/css; charset=utf-8',

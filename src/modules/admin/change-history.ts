@@ -18,7 +18,7 @@ export interface FieldChange {
   readonly to: unknown
 }
 
-export const entryKinds = ['create', 'update', 'delete', 'action'] as const
+export const entryKinds = ['create', 'update', 'delete', 'restore', 'action'] as const
 
 /**
  * A change of a row whose record has `@Admin({ history: true })`. REST, GraphQL and program writes add entries in their own
@@ -77,11 +77,17 @@ async function recordWrite(this: RecordRow, context: WriteContext): Promise<void
   const { before, changed, records } = context
   const previous = before as RecordRow | null
   const fields = recordedFields(this, records)
+  const { deletedAt } = records(this.constructor as RecordClass).table
+  const isRestored =
+    deletedAt !== undefined &&
+    changed.has(deletedAt.property) &&
+    typeof previous?.[deletedAt.property] === 'string'
   const changes = [...changed]
     .filter((name) => fields.names.has(name))
     .map((name) => toChange(name, previous?.[name], this[name]))
-  if (previous !== null && changes.length === 0) return
-  await addEntry(this, context, { kind: previous === null ? 'create' : 'update', changes })
+  if (previous !== null && changes.length === 0 && !isRestored) return
+  const kind = previous === null ? 'create' : isRestored ? 'restore' : 'update'
+  await addEntry(this, context, { kind, changes })
 }
 
 /** `@BeforeDelete` hook. `this` is the row before the deletion. */

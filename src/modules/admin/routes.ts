@@ -17,6 +17,7 @@ import {
   type Reply,
   type Class,
 } from '../../index.js'
+import { listBin, restoreMany } from './bin.js'
 import { deleteMany, maxRows, updateMany, type ChangeManyOptions } from './change-many.js'
 import { ChangeSummary } from './change-summary.js'
 import { entryKinds } from './change-history.js'
@@ -53,6 +54,10 @@ class ChangedRows {
   @Field('boolean', { default: false }) skipMissing!: boolean
 }
 
+class RestoredRows {
+  @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
+}
+
 class RunAction {
   @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
   @Field('boolean', { default: false }) preview!: boolean
@@ -87,8 +92,10 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
       for (const { type } of pageRecords.all) {
         const rights = visible.rights(type)
         if (rights?.may.read !== true) continue
-        const actions = await pageRecords.actionsFor(rights, pageRecords.recordsOf(type, request))
-        records.push(describeForPage(rights, { types, actions, visible, kinds }))
+        const callerRecords = pageRecords.recordsOf(type, request)
+        const actions = await pageRecords.actionsFor(rights, callerRecords)
+        const hasBin = callerRecords.isSoftDeleted
+        records.push(describeForPage(rights, { types, actions, visible, kinds, hasBin }))
       }
       const caller = await this.#describeCaller(user?.sub ?? 'key', request)
       const pages = pagesFor(options.pages, user?.roles)
@@ -154,6 +161,17 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
         const count = await run({ summary, skipsMissing: skipMissing })
         return { count, ...summary.toPreview() }
       })
+    }
+
+    @Get('/bin/<record>')
+    bin(record: string, query: Record<string, unknown>, request: HttpRequest): Promise<object> {
+      return listBin(this.#records.find(record, request), query.after)
+    }
+
+    @Post('/bin/<record>', { body: RestoredRows, transaction: true, timeout: longTimeout })
+    restore(record: string, body: RestoredRows, request: HttpRequest): Promise<object> {
+      const pageRecord = this.#records.find(record, request)
+      return restoreMany(pageRecord, toIds(pageRecord, body.ids))
     }
 
     @Get('/csv/<record>')

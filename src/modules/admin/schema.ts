@@ -24,6 +24,8 @@ interface PageView {
   /** The actions that the caller may run, by method. */
   readonly actions: ReadonlyMap<string, unknown>
   readonly visible: VisibleRecords
+  /** Whether `delete` only marks rows of the record. */
+  readonly hasBin: boolean
   /** How fields are presented. Fields refer to it by index. */
   readonly kinds: SharedList
 }
@@ -50,6 +52,7 @@ export function describeForPage(rights: RecordRights, view: PageView): SchemaPar
     version,
     search: search.length > 0,
     history: history === true,
+    bin: view.hasBin && may.delete,
     fields: fields.map((field) =>
       withoutEmpty({
         ...describeField(field, kinds),

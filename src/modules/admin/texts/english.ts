@@ -217,6 +217,18 @@ export const english = {
   addRelated: 'Add {one|lower} for this {parent|lower}',
   allRelated: 'All {count} {many|lower}',
 
+  // The bin.
+  bin: 'Bin',
+  binOf: 'Bin of {many|lower}',
+  binEmpty: 'The bin is empty.',
+  deletedAt: 'Deleted at',
+  restore: 'Restore',
+  restoreRow: 'Restore {title}',
+  restoreSelected: 'Restore selected',
+  restored: '{name} restored.',
+  goToBin: 'They can be restored from the bin.',
+  deleteOneToBin: 'This deletes 1 {one|lower}. It can be restored from the bin.',
+
   // A conflict.
   conflict: 'Conflict: “{title}” was changed meanwhile',
   conflictHelp: {
@@ -235,6 +247,7 @@ export const english = {
   created: 'Created',
   changed: 'Changed',
   deleted: 'Deleted',
+  restoredKind: 'Restored',
   action: 'Action',
   changes: 'Changes',
   earlier: 'Earlier',

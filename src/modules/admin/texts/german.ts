@@ -193,6 +193,17 @@ export const german: AdminTexts = {
   addRelated: '{one} hinzufügen zu: {parent}',
   allRelated: 'Alle {count} {many}',
 
+  bin: 'Papierkorb',
+  binOf: 'Papierkorb: {many}',
+  binEmpty: 'Der Papierkorb ist leer.',
+  deletedAt: 'Gelöscht am',
+  restore: 'Wiederherstellen',
+  restoreRow: '{title} wiederherstellen',
+  restoreSelected: 'Auswahl wiederherstellen',
+  restored: '{name} wiederhergestellt.',
+  goToBin: 'Sie lassen sich aus dem Papierkorb wiederherstellen.',
+  deleteOneToBin: '1 {one} wird gelöscht und lässt sich aus dem Papierkorb wiederherstellen.',
+
   conflict: 'Konflikt: „{title}“ wurde inzwischen geändert',
   conflictHelp: {
     one: 'Jemand anderes hat dasselbe Feld geändert ({one}). Wählen Sie Ihren Wert (meiner) oder den anderen. Darunter steht der vorige Wert (vorher).',
@@ -209,6 +220,7 @@ export const german: AdminTexts = {
   created: 'Angelegt',
   changed: 'Geändert',
   deleted: 'Gelöscht',
+  restoredKind: 'Wiederhergestellt',
   action: 'Aktion',
   changes: 'Änderungen',
   earlier: 'Früher',
