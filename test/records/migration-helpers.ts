@@ -61,6 +61,9 @@ export function makeMigration(
   return make.makeMigration(internalsOf(database), name, options)
 }
 
+/** `filigree migrate make NAME --empty` */
+export const { makeEmptyMigration } = make
+
 /** `filigree migrate up` */
 export function migrateUp(database: Database, options?: run.MigrateUpOptions): Promise<string[]> {
   return run.migrateUp(internalsOf(database), options)

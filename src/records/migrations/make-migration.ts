@@ -13,12 +13,14 @@ import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences, managedSchemas } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
+import { readBareCode, splitStatements } from '../../engines/contract/sql-script.js'
 import {
   migrationError,
   newestTimestamp,
   readMigrations,
   writeMigrationFile,
   writeNewFile,
+  type SqlMigration,
 } from './migration-files.js'
 import { needsMigration, writeMigration } from './migration-text.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
@@ -119,6 +121,9 @@ export async function makeMigration(
   return { files, applied, warnings }
 }
 
+/** The first line of a migration without statements. */
+const ownStatements = '-- Statements of your own, each with its semicolon.'
+
 /**
  * Writes a migration without statements for each engine, for changes of rows.
  *
@@ -129,7 +134,7 @@ export async function makeEmptyMigration(
   { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
 ): Promise<readonly string[]> {
   const migrationName = await nextName(folder, name, now())
-  const text = '-- Statements of your own, each with its semicolon.\n\n-- down\n'
+  const text = `${ownStatements}\n\n-- down\n`
   return Promise.all(
     chooseDialects(engines).map((dialect) =>
       writeMigrationFile(folder, migrationName, dialect.name, text),
@@ -299,13 +304,14 @@ function repairManualChanges(
 }
 
 /**
- * Marks the SQL files as applied. Migrations in code stay pending, because the tables do not show whether their rows were
- * changed.
+ * Marks the SQL files that change tables as applied. Changes of rows and statements of the user stay pending, in SQL and in
+ * code, because the tables do not show whether they have run.
  *
  * @returns the names of the migrations that were not marked as applied before
  */
 async function markAsApplied({ database, folder, now }: Making): Promise<string[]> {
-  const { sqlFiles: files } = await readMigrations(folder, database.engineName)
+  const { sqlFiles } = await readMigrations(folder, database.engineName)
+  const files = sqlFiles.filter((file) => !isOwn(file, database.context.dialect))
   await prepareMigrations(database)
   return database.context.engine.schema.change(async (transaction) => {
     const applied = await readApplied(transaction)
@@ -313,6 +319,13 @@ async function markAsApplied({ database, folder, now }: Making): Promise<string[
     for (const file of fresh) await recordMigration(database, transaction, file, now)
     return fresh.map(({ name }) => name)
   })
+}
+
+/** Whether a migration has statements of the user: it begins with the line of an empty one, or changes no table. */
+function isOwn({ up }: SqlMigration, { can }: Dialect): boolean {
+  if (up.trimStart().startsWith(ownStatements)) return true
+  const code = splitStatements(up, can).map((statement) => readBareCode(statement, can).trim())
+  return code.length > 0 && !code.some((statement) => /^(?:create|alter|drop)\b/i.test(statement))
 }
 
 /** `20261121103000` */
