@@ -1,19 +1,14 @@
 /** The view that imports a CSV file. It checks the file first, then imports all rows or none. */
+import { fileErrorText, type FileError } from './csv-errors.js'
 import { api, postForLines } from './requests.js'
 import { el, listen, newId, replace } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { markBusy } from './form.js'
 import { link, pathTo } from './navigation.js'
-import { displayLabel, labelAt, labelOf, withLabel, type RecordInfo } from './schema.js'
+import { displayLabel, labelAt, labelOf, type RecordInfo } from './schema.js'
 import { openView } from './view.js'
 import { withCount } from './format.js'
 import { translate } from './translate.js'
-
-interface FileError {
-  readonly row: number
-  readonly path: string
-  readonly message: string
-}
 
 interface FileProgress {
   readonly rows: number
@@ -210,9 +205,8 @@ class ImportView {
     const heads = (['row', 'column', 'error'] as const).map((name) =>
       el('th', { scope: 'col' }, translate(name)),
     )
-    const rows = errors.map(({ row, path, message }) => {
-      const label = labelAt(record, path)
-      const cells = [String(row), label, withLabel(message, path, label)]
+    const rows = errors.map((error) => {
+      const cells = [String(error.row), labelAt(record, error.path), fileErrorText(record, error)]
       return el('tr', {}, ...cells.map((cell) => el('td', { dir: 'auto' }, cell)))
     })
     return el(

@@ -34,22 +34,35 @@ export function toFieldError(field: FieldInfo, code: string, message: string): C
 
 function findValueError(field: FieldInfo, value: unknown): ControlError | undefined {
   const { kind, min, max, minLength, maxLength, pattern, oneOf } = field
-  const error = (code: string, message: string): ControlError => toFieldError(field, code, message)
-  if (!isOfKind(kind, value)) return error('type', mustBe(kind))
-  const { size, least, most } = sizeOf(kind, value)
+  const error = (code: string): ControlError =>
+    toFieldError(field, code, ruleText(field, code) ?? '')
+  if (!isOfKind(kind, value)) return toFieldError(field, 'type', mustBe(kind))
+  const size = sizeOf(kind, value)
   const compare = comparisons[kind.comparison]
-  if (min !== undefined && compare(value, min) < 0)
-    return error('min', translate('atLeast', { limit: String(min) }))
-  if (max !== undefined && compare(value, max) > 0)
-    return error('max', translate('atMost', { limit: String(max) }))
-  if (minLength !== undefined && size < minLength)
-    return error('minLength', translate(least, { count: minLength }))
-  if (maxLength !== undefined && size > maxLength)
-    return error('maxLength', translate(most, { count: maxLength }))
-  if (pattern !== undefined && !matches(pattern, value))
-    return error('pattern', translate('mustMatch', { pattern }))
-  if (oneOf !== undefined && !oneOf.includes(value as string))
-    return error('oneOf', translate('mustBeOneOf', { values: oneOf.join(', ') }))
+  if (min !== undefined && compare(value, min) < 0) return error('min')
+  if (max !== undefined && compare(value, max) > 0) return error('max')
+  if (minLength !== undefined && size < minLength) return error('minLength')
+  if (maxLength !== undefined && size > maxLength) return error('maxLength')
+  if (pattern !== undefined && !matches(pattern, value)) return error('pattern')
+  if (oneOf !== undefined && !oneOf.includes(value as string)) return error('oneOf')
+  return undefined
+}
+
+/** What a rule of the field says, after the label: `must be at least 3`. @returns undefined for a rule that it does not have */
+export function ruleText(field: FieldInfo, code: string): string | undefined {
+  const { kind, list, min, max, minLength, maxLength, pattern, oneOf } = field
+  const isBytes = kind.measure === 'bytes'
+  if (code === 'required') return translate('required')
+  if (code === 'type' && list !== true) return mustBe(kind)
+  if (code === 'min' && min !== undefined) return translate('atLeast', { limit: String(min) })
+  if (code === 'max' && max !== undefined) return translate('atMost', { limit: String(max) })
+  if (code === 'minLength' && minLength !== undefined)
+    return translate(isBytes ? 'leastBytes' : 'leastCharacters', { count: minLength })
+  if (code === 'maxLength' && maxLength !== undefined)
+    return translate(isBytes ? 'mostBytes' : 'mostCharacters', { count: maxLength })
+  if (code === 'pattern' && pattern !== undefined) return translate('mustMatch', { pattern })
+  if (code === 'oneOf' && oneOf !== undefined)
+    return translate('mustBeOneOf', { values: oneOf.join(', ') })
   return undefined
 }
 
@@ -60,15 +73,8 @@ const isOfKind = ({ type, pattern }: KindInfo, value: unknown): boolean =>
 export const mustBe = ({ control, label }: KindInfo): string =>
   translate('mustBe', { kind: texts.kinds?.[control] ?? label })
 
-/** The size of a value, and the names of the texts about its limits. */
-const sizeOf = ({ measure }: KindInfo, value: unknown) =>
-  measure === 'bytes'
-    ? ({ size: bytesOf(String(value)), least: 'leastBytes', most: 'mostBytes' } as const)
-    : ({
-        size: Array.from(String(value)).length,
-        least: 'leastCharacters',
-        most: 'mostCharacters',
-      } as const)
+const sizeOf = ({ measure }: KindInfo, value: unknown): number =>
+  measure === 'bytes' ? bytesOf(String(value)) : Array.from(String(value)).length
 
 const comparisons: Readonly<
   Record<KindInfo['comparison'], (value: unknown, bound: unknown) => number>

@@ -47,12 +47,16 @@ export function translate<Name extends TextName>(
   const forms: AdminText = texts[name]
   const text =
     typeof forms === 'object' ? (forms[plurals.select(Number(values.count))] ?? forms.other) : forms
-  return text.replace(/\{(\w+)(\|lower)?\}/g, (_all, key: string, isLower?: string) => {
+  return fill(text, values)
+}
+
+/** Puts values in the places of their names. */
+export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replace(/\{(\w+)(\|lower)?\}/g, (_all, key: string, isLower?: string) => {
     const value = values[key] ?? ''
     const shown = typeof value === 'number' ? toCount(value) : value
     return isLower === undefined ? shown : lower(shown)
   })
-}
 
 /** Makes the first letter small for the middle of a sentence, except in abbreviations. */
 const lower = (text: string): string =>

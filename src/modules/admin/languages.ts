@@ -111,7 +111,7 @@ export function findLanguageProblems(options: LanguageOptions): Problem[] {
 
 function findTextProblems(where: string, table: Partial<AdminTexts>): Problem[] {
   return Object.entries(table).flatMap(([name, text]) => {
-    if (name === 'kinds' || name === 'codes') return []
+    if (name === 'kinds' || name === 'codes' || name === 'rowErrors') return []
     if (!Object.hasOwn(english, name)) {
       const fix = 'The type AdminTexts of filigree/admin lists the names.'
       return [invalid(`${where} names ${JSON.stringify(name)}, which is no text.`, fix)]

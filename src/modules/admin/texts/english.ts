@@ -329,6 +329,12 @@ export type AdminTexts = { readonly [Name in TextName]: AdminText } & {
    * the server's message. Messages that the application has written stay.
    */
   readonly codes?: Readonly<Record<string, string>>
+  /**
+   * What is wrong with a row or a column of a CSV file, by the code of the server's error: `{ emptyFile: 'Die Datei ist leer.' }`.
+   * `{name}` is the column, `{suggestion}` the one that was perhaps meant, and `{one}` the name of the record. Without it, the page
+   * shows the server's message.
+   */
+  readonly rowErrors?: Readonly<Record<string, string>>
 }
 
 type NamesIn<Text> = Text extends `${string}{${infer Inner}}${infer Rest}`
