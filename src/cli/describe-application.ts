@@ -310,8 +310,8 @@ function describeRelation(relation: Relation): DescribedRelation {
 
 function* describeConstraints(table: Table, schema: TableSchema): Generator<DescribedRule> {
   yield { name: 'primary key', rule: schema.primaryKey.join(', ') }
-  for (const { name, column, table: target, foreignColumn, onDelete } of schema.foreignKeys) {
-    const rule = `foreign key ${column} references ${target} (${foreignColumn}) on delete ${onDelete}`
+  for (const { name, columns, table: target, foreignColumns, onDelete } of schema.foreignKeys) {
+    const rule = `foreign key ${columns.join(', ')} references ${target} (${foreignColumns.join(', ')}) on delete ${onDelete}`
     yield { name, rule }
   }
   for (const { checks = [] } of schema.columns)

@@ -84,7 +84,9 @@ const schemaOf = async (database: Database): Promise<unknown> => {
     columns: byName(table.columns),
     indexes: byName(table.indexes),
     checks: byName(table.checks),
-    foreignKeys: [...table.foreignKeys].sort((a, b) => (a.column < b.column ? -1 : 1)),
+    foreignKeys: [...table.foreignKeys].sort((a, b) =>
+      a.columns.join() < b.columns.join() ? -1 : 1,
+    ),
   }
 }
 /** What checkMigrations, differences, makeMigration and sync still want to change. */

@@ -568,4 +568,24 @@ describe('the schema file next to the migrations', () => {
     await database.close()
     expect(error.message).toContain(message)
   })
+
+  it('may have the references in the form of the first versions', async () => {
+    const database = await connect('sqlite::memory:', { records: shop })
+    await makeMigration(database, 'a', { folder })
+    const file = join(folder, 'schema.postgres.json')
+    const schema = JSON.parse(await readFile(file, 'utf8')) as globalThis.Record<
+      string,
+      { foreignKeys: { columns?: string[]; foreignColumns?: string[] }[] }
+    >
+    const keys = Object.values(schema).flatMap(({ foreignKeys }) => foreignKeys)
+    expect(keys.length).toBeGreaterThan(0)
+    for (const key of keys) {
+      Object.assign(key, { column: key.columns?.[0], foreignColumn: key.foreignColumns?.[0] })
+      delete key.columns
+      delete key.foreignColumns
+    }
+    await writeFile(file, JSON.stringify(schema))
+    expect(await makeMigration(database, 'b', { folder })).toBeUndefined()
+    await database.close()
+  })
 })

@@ -56,22 +56,27 @@ function writeCreateIndex(table: string, index: IndexSchema): string {
 export function toForeignKey(
   table: string,
   {
-    column,
+    columns,
     table: target,
-    name,
-    foreignColumn = 'id',
-    shard,
+    name = `${table}_${referringColumn({ columns })}_fkey`,
+    foreignColumns = ['id'],
     onDelete = 'restrict',
   }: ActualForeignKey,
 ): ForeignKeySchema {
-  return {
-    name: name ?? `${table}_${column}_fkey`,
-    column,
-    table: target,
-    foreignColumn,
-    shard,
-    onDelete,
-  }
+  return { name, columns, table: target, foreignColumns, onDelete }
+}
+
+/** The column of the field that refers, after which constraints are named: the last one, behind the shard. */
+export function referringColumn({ columns }: Pick<ActualForeignKey, 'columns'>): string {
+  return columns.at(-1) ?? ''
+}
+
+/** Whether two references of a table are those of one field, with the shard or without it. */
+export function isOfSameField(
+  one: Pick<ActualForeignKey, 'columns'>,
+  other: Pick<ActualForeignKey, 'columns'>,
+): boolean {
+  return referringColumn(one) === referringColumn(other)
 }
 
 /** The SQL condition of the rows in an index; `undefined` for all rows. */
@@ -126,16 +131,11 @@ function writeCheck({ name, sql }: CheckSchema): string {
 
 export function writeForeignKey({
   name,
-  column,
+  columns,
   table,
-  foreignColumn,
-  shard,
+  foreignColumns,
   onDelete,
 }: ForeignKeySchema): string {
-  const columns = shard === undefined ? quote(column) : `${quote(shard.column)}, ${quote(column)}`
-  const foreignColumns =
-    shard === undefined
-      ? quote(foreignColumn)
-      : `${quote(shard.foreignColumn)}, ${quote(foreignColumn)}`
-  return `constraint ${quote(name)} foreign key (${columns}) references ${quote(table)} (${foreignColumns}) on delete ${onDelete}`
+  const [from, to] = [columns, foreignColumns].map((names) => names.map(quote).join(', '))
+  return `constraint ${quote(name)} foreign key (${from}) references ${quote(table)} (${to}) on delete ${onDelete}`
 }

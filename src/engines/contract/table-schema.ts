@@ -56,14 +56,13 @@ export interface ActualIndex {
 }
 
 export interface ActualForeignKey {
-  readonly column: string
+  /** In a sharded table, the shard comes first. */
+  readonly columns: readonly string[]
   readonly table: string
   /** The name, if the database has one. */
   readonly name?: string | undefined
   /** `undefined` for the primary key of the table, if the reference does not name it. */
-  readonly foreignColumn?: string | undefined
-  /** The first columns of a reference with two columns. */
-  readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
+  readonly foreignColumns?: readonly string[] | undefined
   /** In lower case; `no action` counts as `restrict`. */
   readonly onDelete?: string | undefined
   /** It was added as `not valid`: existing rows may refer to missing rows. */
@@ -122,11 +121,10 @@ export interface CheckSchema {
 
 export interface ForeignKeySchema {
   readonly name: string
-  readonly column: string
+  /** If both tables are sharded by the same column, the shard comes first. */
+  readonly columns: readonly string[]
   readonly table: string
-  readonly foreignColumn: string
-  /** The shard columns of both tables, if they are sharded by the same column. They come before the other columns. */
-  readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
+  readonly foreignColumns: readonly string[]
   /** `restrict`, `cascade`, `set null`, or what another program has chosen. */
   readonly onDelete: string
 }

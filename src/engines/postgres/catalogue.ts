@@ -98,19 +98,12 @@ export async function readPostgresCatalogue(
     })
   }
   for (const row of await read(foreignKeysSql)) {
-    const [table, target, name, action, columns, foreign, isValid] = row
-    const [localColumns, other] = [columns as string[], foreign as string[]]
-    const [column = '', shard] = [...localColumns].reverse()
-    const [foreignColumn = '', foreignShard] = [...other].reverse()
+    const [table, target, name, action, columns, foreignColumns, isValid] = row
     getTable(tables, table).foreignKeys.push({
-      column,
+      columns: columns as string[],
       table: String(target),
       name: String(name),
-      foreignColumn,
-      shard:
-        shard === undefined || foreignShard === undefined
-          ? undefined
-          : { column: shard, foreignColumn: foreignShard },
+      foreignColumns: foreignColumns as string[],
       onDelete: actions[String(action)],
       ...(isValid === false && { isInvalid: true }),
     })

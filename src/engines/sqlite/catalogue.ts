@@ -6,6 +6,7 @@ import type {
   Catalogue,
 } from '../contract/table-schema.js'
 import type { Row, Runner } from '../contract/engine.js'
+import { referringColumn } from '../contract/ddl.js'
 import { frameworkQuery } from '../contract/statement.js'
 import { timestampColumnsOf } from './timestamps.js'
 
@@ -71,7 +72,7 @@ function toIndexColumns(list: string, sql: string): string[] {
 /** The beginning of a statement of `writeCreateTable`, which SQLite stores as it was written. */
 const ownForm = /^create table "(?:[^"]|"")+" \(\n {2}"/i
 
-/** All rows of a reference have the same number. Its last column is the referring field, before that comes the shard. */
+/** All rows of a reference have the same number. */
 function toForeignKeys(
   rows: readonly Row[],
   names: ReadonlyMap<string, string>,
@@ -79,19 +80,21 @@ function toForeignKeys(
   const byNumber = new Map<unknown, Row[]>()
   for (const row of rows) byNumber.set(row[1], [...(byNumber.get(row[1]) ?? []), row])
   return [...byNumber.values()].reverse().map((list) => {
-    const [[, , column, table, foreignColumn, onDelete] = [], shard] = [...list].reverse()
+    const columns = list.map(([, , column]) => String(column))
+    const foreignColumns = list.map(([, , , , column]) => column)
+    const [, , , table, , onDelete] = list[0] as Row
     return {
-      column: String(column),
+      columns,
       table: String(table),
-      name: names.get(String(column)),
-      foreignColumn: typeof foreignColumn === 'string' ? foreignColumn : undefined,
-      shard:
-        shard === undefined
-          ? undefined
-          : { column: String(shard[2]), foreignColumn: String(shard[4]) },
+      name: names.get(referringColumn({ columns })),
+      foreignColumns: foreignColumns.every(isText) ? foreignColumns : undefined,
       onDelete: String(onDelete).toLowerCase(),
     }
   })
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 /** Reads the names of references from the SQL of the table. @returns names by the last column of the reference */

@@ -14,7 +14,7 @@ import type {
   TableSchema,
   ActualTable,
 } from '../../engines/contract/table-schema.js'
-import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
+import { indexCondition, referringColumn, writeIndex } from '../../engines/contract/ddl.js'
 import { toCatalogueType } from '../schema/type-differences.js'
 import {
   migrationError,
@@ -36,10 +36,16 @@ interface SnapshotTable {
   readonly primaryKey: readonly string[]
   readonly columns: readonly ActualColumn[]
   readonly indexes: readonly (ActualIndex & { readonly name: string })[]
-  readonly foreignKeys: readonly ActualForeignKey[]
+  readonly foreignKeys: readonly (ActualForeignKey & OldForeignKey)[]
   /** Their SQL by their names. */
   readonly checks: Readonly<Record<string, string>>
   readonly leftBy?: string | undefined
+}
+
+interface OldForeignKey {
+  readonly column?: string
+  readonly foreignColumn?: string
+  readonly shard?: { readonly column: string; readonly foreignColumn: string }
 }
 
 /** The catalogue of a database whose tables fit the records. */
@@ -96,7 +102,7 @@ export async function readSnapshot(
           name,
           columns: new Map(columns.map((column) => [column.name, column])),
           indexes: new Map(indexes.map(({ name: index, ...rest }) => [index, rest])),
-          foreignKeys,
+          foreignKeys: foreignKeys.map(readForeignKey),
           primaryKey,
           checks: new Map(Object.entries(checks)),
           leftBy,
@@ -109,6 +115,18 @@ export async function readSnapshot(
     const fix = 'Resolve the conflict in it, or restore it from version control.'
     throw migrationError('MIGRATION_FAILED', message, fix, cause)
   }
+}
+
+/** Files of the first versions name the last column apart from the shard. */
+function readForeignKey(key: ActualForeignKey & OldForeignKey): ActualForeignKey {
+  const { column, foreignColumn, shard, ...rest } = key
+  if (column === undefined) return key
+  const [columns, foreignColumns] = [[column], [foreignColumn ?? 'id']]
+  if (shard !== undefined) {
+    columns.unshift(shard.column)
+    foreignColumns.unshift(shard.foreignColumn)
+  }
+  return { ...rest, columns, foreignColumns }
 }
 
 /** @returns the file's path */
@@ -189,7 +207,7 @@ function withLeftParts(
     ]),
     foreignKeys: [
       ...declared.foreignKeys,
-      ...before.foreignKeys.filter(({ column }) => names.includes(column)),
+      ...before.foreignKeys.filter((key) => names.includes(referringColumn(key))),
     ],
     checks: new Map([
       ...(declared.checks ?? []),
@@ -240,7 +258,7 @@ function withoutColumns(table: ActualTable, names: readonly string[]): ActualTab
     ...table,
     columns: new Map([...table.columns].filter(([name]) => !isOf(name))),
     indexes: new Map([...table.indexes].filter(([, { columns }]) => !columns.some(isOf))),
-    foreignKeys: table.foreignKeys.filter(({ column }) => !isOf(column)),
+    foreignKeys: table.foreignKeys.filter(({ columns }) => !columns.some(isOf)),
     checks: new Map(
       [...(table.checks ?? [])].filter(
         ([check]) => !names.some((column) => isCheckOf(check, table.name, column)),

@@ -11,6 +11,8 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import {
   indexCondition,
+  isOfSameField,
+  referringColumn,
   toForeignKey,
   writeAddColumn,
   writeAddForeignKey,
@@ -130,8 +132,8 @@ function findRemainingTexts(conversions: readonly Difference[]): ReadonlySet<str
 function withTypeConflict(difference: Difference, texts: ReadonlySet<string>): Difference {
   const { table, key } = difference
   if (key === undefined) return difference
-  const column = `${table}.${key.column}`
-  const target = `${key.table}.${key.foreignColumn}`
+  const column = `${table}.${referringColumn(key)}`
+  const target = `${key.table}.${key.foreignColumns.at(-1) ?? ''}`
   if (texts.has(column) === texts.has(target)) return difference
   const [text, uuid] = texts.has(column) ? [column, target] : [target, column]
   return {
@@ -175,10 +177,11 @@ function missingKeys(schema: TableSchema, keys: KeyChanges, dialect: Dialect): D
 }
 
 function missingKey(schema: TableSchema, key: ForeignKeySchema) {
+  const column = referringColumn(key)
   return {
     kind: 'missing foreign key',
     table: schema.name,
-    message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
+    message: `${schema.name}.${column} does not refer to ${key.table}${originOf(schema, [column])}.`,
     blocks: true,
     key,
   } as const
@@ -206,12 +209,13 @@ function staleForeignKeys(
   const { name: table } = schema
   return (
     actual.foreignKeys
-      .filter(({ column, name }) => name === toConstraintName(table, column))
+      .filter((key) => key.name === toConstraintName(table, referringColumn(key)))
       // References of a column without a field are kept with the column.
-      .filter(({ column }) => schema.columns.some(({ name }) => name === column))
-      .filter(({ column }) => !schema.foreignKeys.some((key) => key.column === column))
+      .filter((key) => schema.columns.some(({ name }) => name === referringColumn(key)))
+      .filter((key) => !schema.foreignKeys.some((one) => isOfSameField(one, key)))
       .map((existing) => {
-        const { name, column } = toForeignKey(table, existing)
+        const { name } = toForeignKey(table, existing)
+        const column = referringColumn(existing)
         return {
           kind: 'unknown foreign key',
           table,
@@ -409,7 +413,7 @@ function missingColumn(
   dialect: Dialect,
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
-  const refers = schema.foreignKeys.some((key) => key.column === column.name)
+  const refers = schema.foreignKeys.some((key) => referringColumn(key) === column.name)
   // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
   // or whose default is an expression, and cannot drop a default that only existing rows needed.
   const { changes } = dialect.tables
@@ -446,9 +450,10 @@ function compareForeignKeys(
   const rebuilds = dialect.tables.changes.kind === 'anew'
   return schema.foreignKeys.flatMap((key): Difference[] => {
     // A reference of a new column is created with the column itself, and a reference to a new key with the key.
-    if (rebuilds && !actual.columns.has(key.column)) return []
-    if (!rebuilds && keys.references.has(`${table}.${key.column}`)) return []
-    const existing = actual.foreignKeys.find(({ column }) => column === key.column)
+    const column = referringColumn(key)
+    if (rebuilds && !actual.columns.has(column)) return []
+    if (!rebuilds && keys.references.has(`${table}.${column}`)) return []
+    const existing = actual.foreignKeys.find((one) => isOfSameField(one, key))
     const isInvalid = existing?.isInvalid === true
     if (existing !== undefined && !isInvalid && isSameReference(key, existing)) return []
     const add = writeAddForeignKey(table, key)
@@ -459,7 +464,7 @@ function compareForeignKeys(
         {
           ...missingKey(schema, key),
           ...(isInvalid && {
-            message: `The reference of ${table}.${key.column} to ${key.table} is not valid for all rows${originOf(schema, [key.column])}.`,
+            message: `The reference of ${table}.${column} to ${key.table} is not valid for all rows${originOf(schema, [column])}.`,
           }),
           risk: 'may fail',
           ...needsNewKey(key, keys),
@@ -476,7 +481,7 @@ function compareForeignKeys(
       {
         kind: 'other foreign key',
         table,
-        message: `${table}.${key.column} refers to ${describeReference(before)} and should refer to ${describeReference(key)}${originOf(schema, [key.column])}.`,
+        message: `${table}.${column} refers to ${describeReference(before)} and should refer to ${describeReference(key)}${originOf(schema, [column])}.`,
         blocks: true,
         risk: 'may fail',
         key,
@@ -491,15 +496,14 @@ function isSameReference(key: ForeignKeySchema, existing: ActualForeignKey): boo
   const action = existing.onDelete === 'no action' ? 'restrict' : existing.onDelete
   return (
     existing.table === key.table &&
-    existing.shard?.column === key.shard?.column &&
+    sameList(existing.columns, key.columns) &&
     (action === undefined || action === key.onDelete)
   )
 }
 
 /** `team (tenant_id, id) on delete cascade` */
-function describeReference({ table, foreignColumn, shard, onDelete }: ForeignKeySchema): string {
-  const columns = shard === undefined ? foreignColumn : `${shard.foreignColumn}, ${foreignColumn}`
-  return `${table} (${columns}) on delete ${onDelete}`
+function describeReference({ table, foreignColumns, onDelete }: ForeignKeySchema): string {
+  return `${table} (${foreignColumns.join(', ')}) on delete ${onDelete}`
 }
 
 function dropForeignKey(table: string, name: string): string {

@@ -11,7 +11,12 @@ import type {
   ForeignKeySchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
-import { toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
+import {
+  isOfSameField,
+  referringColumn,
+  toForeignKey,
+  writeForeignKey,
+} from '../../engines/contract/ddl.js'
 import { quote } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toKeyName, toIndexName } from '../model/generated-names.js'
@@ -39,7 +44,8 @@ export function findKeyChanges(
     if (!hasOtherKey(schema, table)) continue
     tables.add(schema.name)
     const found = findReferences(schema, present, actual)
-    for (const { table: holder, before } of found) references.add(`${holder}.${before.column}`)
+    for (const { table: holder, before } of found)
+      references.add(`${holder}.${referringColumn(before)}`)
     differences.push(toDifference(schema, table, found, dialect))
   }
   return { differences, tables, references }
@@ -74,7 +80,7 @@ function findReferences(
       .map((before) => {
         const schema = present.find((one) => one.name === table.name)
         const after = schema?.foreignKeys.find(
-          (one) => one.column === before.column && one.table === name,
+          (one) => isOfSameField(one, before) && one.table === name,
         )
         return { table: table.name, before, after }
       }),
@@ -103,7 +109,7 @@ function toDifference(
   }
   const stray = references.find(({ after }) => after === undefined)
   if (stray !== undefined) {
-    const column = `${stray.table}.${stray.before.column}`
+    const column = `${stray.table}.${referringColumn(stray.before)}`
     return {
       ...difference,
       message: `${difference.message} ${column} refers to ${present}, and no record declares that reference.`,

@@ -12,6 +12,7 @@ import type {
   ColumnSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
+import { referringColumn } from '../../engines/contract/ddl.js'
 import { quote } from '../../engines/contract/quote.js'
 import type { Difference } from './difference-kinds.js'
 
@@ -300,11 +301,11 @@ function renameParts(
     }
   }
   const foreignKeys = existing.foreignKeys.map((key) => {
-    const to = toConstraintName(schema.name, toNew(key.column))
-    if (canAlter && key.name === toConstraintName(existing.name, key.column) && key.name !== to)
+    const column = referringColumn(key)
+    const to = toConstraintName(schema.name, toNew(column))
+    if (canAlter && key.name === toConstraintName(existing.name, column) && key.name !== to)
       addRename((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
-    const shard = key.shard && { ...key.shard, column: toNew(key.shard.column) }
-    return { ...key, column: toNew(key.column), name: to, shard }
+    return { ...key, columns: key.columns.map(toNew), name: to }
   })
   const columns = new Map(
     [...existing.columns.values()].map((column) => {

@@ -194,10 +194,9 @@ function toTableSchema(
     primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), table.key.name],
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
       name: toConstraintName(table.name, local.name),
-      column: local.name,
+      columns: [...(shards ? [shards.local.name] : []), local.name],
       table: target.name,
-      foreignColumn: foreign.name,
-      shard: shards && { column: shards.local.name, foreignColumn: shards.foreign.name },
+      foreignColumns: [...(shards ? [shards.foreign.name] : []), foreign.name],
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
     indexes: [
@@ -258,9 +257,9 @@ function toJoinSchema(
     primaryKey: [join.from, join.to],
     foreignKeys: ends.map(({ column, key, other }) => ({
       name: toConstraintName(join.name, column),
-      column,
+      columns: [column],
       table: other,
-      foreignColumn: key.name,
+      foreignColumns: [key.name],
       onDelete: 'cascade',
     })),
     // For the opposite direction, which the primary key does not serve.

@@ -12,6 +12,8 @@ import type {
   Catalogue,
 } from '../../engines/contract/table-schema.js'
 import {
+  isOfSameField,
+  referringColumn,
   writeAddCheck,
   writeDropIndex,
   writeIndex,
@@ -363,13 +365,13 @@ function findReferences(
   const add: string[] = []
   for (const table of actual.values()) {
     const schema = present.find(({ name }) => name === table.name)
-    for (const { column, table: target, name } of table.foreignKeys) {
-      if (!keys.has(target) && !changed.has(`${table.name}.${column}`)) continue
+    for (const key of table.foreignKeys) {
+      if (!keys.has(key.table) && !changed.has(`${table.name}.${referringColumn(key)}`)) continue
       const declared = schema?.foreignKeys.find(
-        (one) => one.column === column && one.table === target,
+        (one) => isOfSameField(one, key) && one.table === key.table,
       )
       if (declared === undefined) return undefined
-      const same = { ...declared, name: name ?? declared.name }
+      const same = { ...declared, name: key.name ?? declared.name }
       drop.push(`alter table ${quote(table.name)} drop constraint if exists ${quote(same.name)}`)
       add.push(writeAddForeignKey(table.name, same))
     }
