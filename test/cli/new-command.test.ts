@@ -1,5 +1,5 @@
 /** `filigree new`: its files, prompts and errors. Projects are run in `project.slow.ts`. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -101,6 +101,35 @@ describe('filigree new', () => {
         expect(read('My Desk', entry)).not.toContain('{{')
     }
   })
+
+  // The command runs npm, which is a script here.
+  const maybe = process.platform === 'win32' ? it.skip : it
+  maybe(
+    'says that SQLite is missing if its driver was not compiled, and shows what npm prints',
+    async () => {
+      const programs = join(folder, 'programs')
+      await mkdir(programs)
+      const script = '#!/bin/sh\necho "gyp ERR! find Python" >&2\n'
+      await writeFile(join(programs, 'npm'), script, { mode: 0o755 })
+      const main = join(root, 'src/cli/main.ts')
+      const command = ['--import', import.meta.resolve('tsx'), main, 'new', 'desk', '--yes']
+      const { status, stderr } = spawnSync(process.execPath, command, {
+        ...{ cwd: folder, encoding: 'utf8' },
+        env: {
+          ...process.env,
+          PATH: `${programs}:${process.env.PATH ?? ''}`,
+          npm_config_user_agent: '',
+          TSX_TSCONFIG_PATH: join(root, 'test/tsconfig.json'),
+        },
+      })
+      expect(status).toBe(0)
+      expect(stderr).toContain('gyp ERR! find Python')
+      const hasSqlite = Number(process.versions.node.split('.')[0]) >= 24
+      if (hasSqlite) expect(stderr).toContain('Installed in ')
+      else
+        expect(stderr).toContain('better-sqlite3 could not be installed: the lines above say why.')
+    },
+  )
 
   it('prompts at most four times in a terminal, with the first choice as the default', async () => {
     const { code, prompts } = await run([], ['desk', '', '', ''])

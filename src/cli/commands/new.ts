@@ -3,6 +3,7 @@
  * followed by the files of the chosen database, tests and page, whose `choice.json` has additions to package.json.
  */
 
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, isAbsolute, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -26,6 +27,12 @@ function findManager(agent = process.env.npm_config_user_agent): PackageManager 
   const name = agent?.split('/')[0]
   return managers.find((one) => one === name) ?? 'npm'
 }
+
+/** SQLite for a Node that has none. */
+const driver = 'better-sqlite3'
+
+/** Milliseconds between two lines while packages are installed. */
+const reportInterval = 15_000
 
 /** Without a network npm would retry for minutes. */
 const networkOptions = [
@@ -123,12 +130,24 @@ async function installWithProgress(
   await err(`The files are written. Installing the packages with ${manager}:\n`)
   if (needsDriver(parts))
     await err(
-      `Node ${process.versions.node} has no SQLite, so better-sqlite3 is installed. If its binary cannot be downloaded, it is compiled, which takes some minutes. Node 22.16 and later need neither.\n`,
+      `Node ${process.versions.node} has no SQLite, so ${driver} is installed. If its binary cannot be downloaded, it is compiled, which takes some minutes. Node 22.16 and later need neither.\n`,
     )
   const start = performance.now()
+  const duration = (): string => describeTime(performance.now() - start)
+  // Package managers print nothing while they download or compile a large file.
+  const timer = setInterval(
+    () => void err(`Still installing after ${duration()}.\n`),
+    reportInterval,
+  )
   const installed = await installPackages(manager, folder, parts)
-  if (installed) await err(`Installed in ${describeTime(performance.now() - start)}.\n`)
-  else await err('The packages could not be installed. The files of the project are complete.\n')
+  clearInterval(timer)
+  if (!installed)
+    await err('The packages could not be installed. The files of the project are complete.\n')
+  else if (needsDriver(parts) && !existsSync(join(folder, 'node_modules', driver)))
+    await err(
+      `${driver} could not be installed: the lines above say why. To compile it, Python 3, make and a C++ compiler are needed. Install them and run ${manager} install, or use Node 22.16 or later.\n`,
+    )
+  else await err(`Installed in ${duration()}.\n`)
   return installed
 }
 
@@ -364,11 +383,10 @@ function toPackageFile(
  * need it and cannot always compile it.
  */
 function withDriver(file: ProjectPackage, versions: Readonly<Record<string, string>>): object {
-  const name = 'better-sqlite3'
   return {
     ...file,
-    optionalDependencies: { [name]: versions[name] ?? '*' },
-    allowScripts: { ...file.allowScripts, [name]: true },
+    optionalDependencies: { [driver]: versions[driver] ?? '*' },
+    allowScripts: { ...file.allowScripts, [driver]: true },
   }
 }
 

@@ -49,7 +49,7 @@ type ExplainingMessage = Extract<ChildMessage, { is: 'explaining' }>
 /** Milliseconds that the application has to exit after SIGTERM. */
 const shutdownTimeout = 500
 /** Milliseconds after which clients that wait for a start get a response. */
-const explainDelay = 10_000
+const explainDelay = 3000
 /** Milliseconds between two checks whether a used port is free. */
 const portProbeInterval = 1000
 
