@@ -203,6 +203,15 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     await expect(desk.anonymous.events('/titles').next()).rejects.toThrow('answered 200')
   })
 
+  it('counts no look-ups of tables of the framework', async () => {
+    const script = 'create table if not exists filigree_test_notes (id integer)'
+    const ensure = () => desk.get(Database).ensureTable('filigree_test_notes', script)
+    await ensure()
+    await reset()
+    await ensure()
+    expect(desk.statements).toEqual([])
+  })
+
   it('returns logs and sent mails', async () => {
     await reset()
     await desk.records(Ticket).create({ title: 'x' })
