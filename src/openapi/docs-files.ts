@@ -38,10 +38,10 @@ function swaggerPage(base: string): string {
 </form>
 <div id="swagger-ui"></div>
 <noscript>This page needs JavaScript. The document itself is at <a href="${base}openapi.json">openapi.json</a>.</noscript>
+<script src="${base}page.js" defer></script>
 <script src="${base}swagger-ui-bundle.js" defer></script>
 <script src="${base}filters.js" defer></script>
 <script src="${base}uploads.js" defer></script>
-<script src="${base}page.js" defer></script>
 </body>
 </html>
 `

@@ -277,13 +277,20 @@ const form = document.getElementById('token')
 const input = document.getElementById('token-text')
 const error = document.getElementById('token-error')
 
+// This script is the first one, so that the server makes the document while the browser loads Swagger UI.
+const otherScripts = new Promise((resolve) =>
+  document.addEventListener('DOMContentLoaded', resolve, { once: true }),
+)
+
 /** @returns whether the document was opened */
 async function open(token) {
   const headers = token === undefined ? {} : { Authorization: 'Bearer ' + token }
   const response = await fetch(documentAddress, { headers })
   if (!response.ok) return false
   form.hidden = true
-  show(await response.json(), token)
+  const spec = await response.json()
+  await otherScripts
+  show(spec, token)
   return true
 }
 
