@@ -9,7 +9,7 @@ import {
   statusOf,
 } from './requests.js'
 import { showOwnPage } from './components.js'
-import { el } from './element.js'
+import { el, listen } from './element.js'
 import { showError } from './notices.js'
 import { showHistory } from './history.js'
 import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from './navigation.js'
@@ -21,7 +21,7 @@ import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { clearTitles } from './titles.js'
 import { showStart } from './start.js'
 import { translate } from './translate.js'
-import { closeView, onSignOut, openView } from './view.js'
+import { closeView, onJump, onSignOut, openView } from './view.js'
 
 /** Opens the view of the current URL. */
 async function draw(): Promise<void> {
@@ -127,7 +127,21 @@ async function signOut(): Promise<void> {
   await showSignIn(signIn, translate('signedOut'))
 }
 
+/** Opens the dialog that leads to lists, pages and rows, unless another one is open. */
+async function jump(): Promise<void> {
+  if (schema() === undefined || document.querySelector('dialog') !== null) return
+  const { openJump } = await import('./jump.js')
+  openJump()
+}
+
 onRoute(drawSafely)
+onJump(jump)
+listen(document, 'keydown', async (event) => {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event as KeyboardEvent
+  if (key.toLowerCase() !== 'k' || ctrlKey === metaKey || altKey || shiftKey) return
+  event.preventDefault()
+  await jump()
+})
 onSessionEnd(signInAgain)
 onSignOut(signOut)
 followLinks()

@@ -40,6 +40,11 @@ export const onSignOut = (run: () => Promise<void>): void => {
   signOut.run = run
 }
 
+const jump = { run: (): Promise<void> => Promise.resolve() }
+export const onJump = (run: () => Promise<void>): void => {
+  jump.run = run
+}
+
 /** @param record undefined for the start page */
 export function openView(record: RecordInfo | undefined, title: string, crumb = true): PageView {
   closeView()
@@ -161,6 +166,18 @@ function shell(): HTMLElement {
       {},
       button,
       link(base, { class: 'brand' }, ...brandNode()),
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'quiet jump-button',
+          'aria-keyshortcuts': 'Control+K Meta+K',
+          title: 'Ctrl+K',
+          onclick: () => jump.run(),
+        },
+        icon('search'),
+        translate('jump'),
+      ),
       el('span', { class: 'who' }, callerName()),
       el(
         'button',

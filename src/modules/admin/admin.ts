@@ -20,6 +20,7 @@ import {
 import { adminOptions, type AdminOptions, findRecordProblems, resolveRecords } from './options.js'
 import { readLogin } from './login.js'
 import { NoStore, pageController, signOutController } from './page.js'
+import { maxSearchedRows } from './page-records.js'
 import { dataController } from './routes.js'
 import { viewsController } from './saved-views.js'
 
@@ -73,9 +74,6 @@ function rowsController({ path, roles }: AdminOptions, type: Class, plural: stri
   Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
   return AdminRows
 }
-
-/** Searching a table with fewer rows is fast enough for a picker. */
-const maxSearchedRows = 200_000
 
 const searchingOperators = /\.(?:ilike|like|contains|endsWith)$/
 

@@ -27,6 +27,7 @@ const builtFiles = {
   'bin.js': script,
   'chart.js': script,
   'csv-import.js': script,
+  'jump.js': script,
   'admin.css': 'text/css; charset=utf-8',
 } as const
 

@@ -85,6 +85,9 @@ export function readId({ described: { key } }: PageRecord, id: unknown): string 
   return text.toLowerCase()
 }
 
+/** Searching a table with fewer rows is fast enough for a picker. */
+export const maxSearchedRows = 200_000
+
 /** Lets other requests run. SQLite responds synchronously, so many statements in a row would block the event loop. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

@@ -26,6 +26,7 @@ import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './assets.js'
 import { pagesFor } from './components.js'
 import { progressLines } from './progress-lines.js'
+import { findByTitle } from './jump.js'
 import { findTitles, listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
 import { longTimeout, runAndRollBack } from './roll-back.js'
@@ -161,6 +162,15 @@ export function dataController(options: AdminOptions, types: () => readonly Clas
         const count = await run({ summary, skipsMissing: skipMissing })
         return { count, ...summary.toPreview() }
       })
+    }
+
+    /** `?text=chair` */
+    @Get('/jump')
+    jump(query: Record<string, unknown>, request: HttpRequest): Promise<object> {
+      const text = typeof query.text === 'string' ? query.text.trim() : ''
+      if (text === '' || text.length > 100)
+        throw new HttpError(400, 'text must have 1 to 100 characters.')
+      return findByTitle(this.#records, request, text)
     }
 
     @Get('/bin/<record>')

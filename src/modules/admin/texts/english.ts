@@ -41,6 +41,8 @@ export const english = {
 
   // The frame of every view, and the menu.
   skip: 'Skip to the content',
+  jump: 'Jump to',
+  jumpHelp: 'A list, a page or a row…',
   otherRecords: 'Others',
   findRecord: 'Find a record',
   noRecords: 'There is no record that you may see.',

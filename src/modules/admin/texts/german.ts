@@ -33,6 +33,8 @@ export const german: AdminTexts = {
   kilobytes: '{count} kB',
 
   skip: 'Zum Inhalt springen',
+  jump: 'Springe zu',
+  jumpHelp: 'Liste, Seite oder Zeile…',
   otherRecords: 'Weitere',
   findRecord: 'Im Menü suchen',
   noRecords: 'Es gibt nichts, was Sie sehen dürfen.',
