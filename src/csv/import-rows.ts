@@ -1,14 +1,22 @@
 /** Imports a CSV file into a record, or checks what an import would refuse: `importRows`. Source: docs/csv.md. */
 import { setImmediate } from 'node:timers/promises'
+import type { FieldError } from '../errors/field-error.js'
+import { nameMissingKeys } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import { forbidden } from '../records/rights/caller.js'
 import { conflictRetry } from '../records/statements/client-errors.js'
 import { transactionOptions } from '../records/statements/transaction-options.js'
+import type { Cell } from './cell-text.js'
 import { syntaxErrorsOf, type RowError } from './csv-error.js'
 import { toCsvRecords, type CsvRecords, type ImportableRecords } from './csv-records.js'
-import { readColumns, withWritableFields, type Headings } from './import-columns.js'
+import {
+  readColumns,
+  withWritableFields,
+  type Headings,
+  type ImportColumn,
+} from './import-columns.js'
 import { writeRow, type ImportTarget } from './import-row.js'
 import { checkingWriter, storingWriter, type ImportWriter } from './import-writers.js'
 import { readLines, type CsvLine } from './rows.js'
@@ -241,17 +249,52 @@ async function writeTogether(
   })
   const outcomes = await Promise.allSettled(writes)
   return outcomes.flatMap((outcome, index) =>
-    outcome.status === 'fulfilled' ? [] : toRowErrors(outcome.reason, lines[index]?.row ?? 0),
+    outcome.status === 'fulfilled'
+      ? []
+      : toRowErrors(outcome.reason, target, lines[index] as CsvLine),
   )
 }
 
 /** @throws {HttpError} 403 for a file that contains what the caller may not write, as at every other interface */
-function toRowErrors(error: unknown, row: number): RowError[] {
+function toRowErrors(
+  error: unknown,
+  { columns }: ImportTarget,
+  { row, cells }: CsvLine,
+): RowError[] {
   if (!(error instanceof HttpError) || error.status >= 500) throw error
-  const { errors = [], message, code } = error.forClient()
+  const named = nameMissingKeys(error, (path, key) => hasKey(cells, columns, path, key))
+  const { errors = [], message, code } = (named as HttpError).forClient()
   if (error.status === 403 && errors.some((one) => one.code === 'forbidden'))
     throw error.with({ message: `Row ${row}: ${message}` })
   if (errors.length === 0) return [{ row, path: '', code, message }]
-  // Without the marks of a value of the program: the value came from the file.
-  return errors.map((one) => ({ row, path: one.path, code: one.code, message: one.message }))
+  return errors.map((fieldError) => ({ row, ...atColumn(fieldError, columns) }))
+}
+
+/** Without the marks of a value of the program: the value came from the file. Errors of links are at the column of the keys. */
+function atColumn(
+  { path, code, message }: FieldError,
+  columns: readonly ImportColumn[],
+): Omit<RowError, 'row'> {
+  const links = columns.find((column) => column.use === 'links' && column.relation === path)
+  if (links === undefined) return { path, code, message }
+  const isNamed = message.startsWith(`${path} `)
+  return {
+    path: links.name,
+    code,
+    message: isNamed ? links.name + message.slice(path.length) : message,
+  }
+}
+
+/** Whether the file names the key. A hook may have set another one, which no client must learn. */
+function hasKey(
+  cells: readonly Cell[],
+  columns: readonly ImportColumn[],
+  path: string,
+  key: string,
+): boolean {
+  const index = columns.findIndex(
+    (column) => column.name === path || (column.use === 'links' && column.relation === path),
+  )
+  const keys = cells[index]?.text.toLowerCase().split(/[;,\s]+/)
+  return keys?.includes(key.toLowerCase()) === true
 }

@@ -7,11 +7,13 @@ import {
   Controller,
   Database,
   Field,
+  importRows,
   ManyToMany,
   Module,
   Post,
   Record as Row,
   Secured,
+  type ImportResult,
   type Rel,
 } from 'filigree'
 import { Admin, admin } from 'filigree/admin'
@@ -77,6 +79,17 @@ class NewTask {
   @Field('integer', { optional: true }) projectId?: number
 }
 
+class NewTasks {
+  @Field(() => NewTask, { list: true }) rows!: NewTask[]
+  /** Whether the program sets the key. */
+  @Field('boolean', { default: false }) isOwn!: boolean
+}
+
+class File {
+  @Field('text') text!: string
+  @Field('boolean', { default: false }) hooked!: boolean
+}
+
 @Controller('/tasks', { crud: Task })
 class TaskRoutes {}
 
@@ -93,6 +106,28 @@ class OwnRoutes {
   create(body: NewTask): Promise<object> {
     const projectId = body.projectId ?? 4711
     return this.database.records(Task).create({ title: body.title, projectId })
+  }
+
+  @Secured('editor')
+  @Post('/many', { body: NewTasks })
+  async createMany(body: NewTasks): Promise<number> {
+    return (await this.database.records(Task).createMany(this.toRows(body))).length
+  }
+
+  @Secured('editor')
+  @Post('/stream', { body: NewTasks })
+  insertMany(body: NewTasks): Promise<number> {
+    return this.database.records(Task).insertMany(this.toRows(body))
+  }
+
+  @Secured('editor')
+  @Post('/import', { body: File })
+  import(body: File): Promise<ImportResult> {
+    return importRows(this.database.records(body.hooked ? Draft : Task), body.text)
+  }
+
+  private toRows({ rows, isOwn }: NewTasks): NewTask[] {
+    return isOwn ? rows.map((row) => ({ ...row, projectId: 4711 })) : rows
   }
 }
 
@@ -218,6 +253,42 @@ describe.each(engines)('a key whose row does not exist, on %s', (engine) => {
     const { id } = await app.records(Project).create({ name: 'a' })
     const { error } = await post('/tasks', { title: 'a', projectIds: [id, 4711] })
     expect(error).toBe('projects names no Project: 4711 does not exist')
+  })
+
+  it.each(['/own/many', '/own/stream'])('is named with its row at %s', async (path) => {
+    const { id } = await app.records(Project).create({ name: 'a' })
+    for (const count of [1, 40, 1500]) {
+      const rows = Array.from({ length: count }, () => ({ title: 'a', projectId: id }))
+      const body = { rows: [...rows, { title: 'b', projectId: 4711 }, { title: 'c' }] }
+      const message = `${count}.projectId names no Project: 4711 does not exist`
+      expect(await post(path, body)).toMatchObject({
+        error: message,
+        errors: [{ path: `${count}.projectId`, code: 'reference', message }],
+      })
+      expect(await post(path, { ...body, isOwn: true })).toMatchObject({
+        error: '0.projectId names no Project',
+      })
+    }
+    expect(await app.records(Task).count()).toBe(0)
+  })
+
+  it('is named in a file that the program imports, unless a hook wrote it', async () => {
+    const importing = async (text: string, hooked: boolean): Promise<unknown> => {
+      const { status, body } = await app.as(editor).post('/own/import', { text, hooked })
+      expect(status).toBe(400)
+      return body
+    }
+    expect(await importing('title,projectId\na,4711\n', false)).toMatchObject({
+      errors: [{ row: 2, path: 'projectId', message: missing }],
+    })
+    expect(await importing('title,projectIds\na,3;4711\n', false)).toMatchObject({
+      errors: [
+        { row: 2, path: 'projectIds', message: 'projectIds names no Project: 3 does not exist' },
+      ],
+    })
+    expect(await importing('title,projectId\nhook,4712\n', true)).toMatchObject({
+      errors: [{ row: 2, path: 'projectId', message: 'projectId names no Project' }],
+    })
   })
 
   it('is not named if a hook wrote it', async () => {

@@ -33,6 +33,8 @@ export interface EngineErrorDetails {
   readonly constraint?: string
   /** The colliding values in the database's message, only for comparisons. */
   readonly collision?: string
+  /** The key that refers to no row, as text, if the database reports it. */
+  readonly missingKey?: string | undefined
   /** The database accepts no writes. */
   readonly isReadOnly?: boolean
   /** A connection pooler without sessions is in between, so only another address helps. */
@@ -45,6 +47,7 @@ export class EngineError extends Error {
   readonly columns: readonly string[] | undefined
   readonly constraint: string | undefined
   readonly collision: string | undefined
+  readonly missingKey: string | undefined
   readonly isReadOnly: boolean
   readonly needsSession: boolean
 
@@ -60,6 +63,7 @@ export class EngineError extends Error {
     this.columns = details.columns
     this.constraint = details.constraint
     this.collision = details.collision
+    this.missingKey = details.missingKey
     this.isReadOnly = details.isReadOnly === true
     this.needsSession = details.needsSession === true
   }

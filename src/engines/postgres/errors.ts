@@ -14,6 +14,7 @@ export function convertPostgresError(error: unknown): unknown {
     const details = {
       ...(typeof constraint === 'string' && { constraint }),
       ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
+      ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
       ...(code === '25006' && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
@@ -33,6 +34,11 @@ function isInexpressible(code: string, message: string): boolean {
 
 function isCollision(code: string): boolean {
   return code === '23505' || code === '23P01'
+}
+
+/** `Key (project_id)=(99) is not present in table "project".` → `99`. The server translates the words around it. */
+function keyOf(detail: string): string | undefined {
+  return /\(.*\)=\((.*)\)/.exec(detail)?.[1]
 }
 
 function kindOf(code: string): EngineErrorKind {

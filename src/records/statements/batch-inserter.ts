@@ -11,8 +11,9 @@ import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './write-row.js'
 import { checkUndeleted } from './marked-references.js'
 import type { Source } from './source.js'
-import { nameConstraint } from './violated-constraint.js'
+import { findBrokenReference, nameConstraint } from './violated-constraint.js'
 import { toClientError } from './client-errors.js'
+import { atRow } from './write-tree.js'
 import { type ColumnTypes, readColumnTypes } from './column-types.js'
 
 /** For fewer rows it is not worth querying whether the table accepts copied rows. */
@@ -65,13 +66,32 @@ export class BatchInserter {
     ]
   }
 
-  async insert(chunks: readonly PreparedRows[]): Promise<void> {
+  /** @param numberOf the number of a row in the call, for errors; undefined if it is unknown */
+  async insert(
+    chunks: readonly PreparedRows[],
+    numberOf: (row: readonly unknown[]) => number | undefined,
+  ): Promise<void> {
     try {
       for (const chunk of chunks) await this.#insertRows(chunk)
     } catch (error) {
-      const named = await nameConstraint(this.#table, this.#source, error)
-      throw toClientError(named, this.#table, 'write')
+      throw await this.#toClientError(error, chunks, numberOf)
     }
+  }
+
+  async #toClientError(
+    error: unknown,
+    chunks: readonly PreparedRows[],
+    numberOf: (row: readonly unknown[]) => number | undefined,
+  ): Promise<unknown> {
+    const [table, source] = [this.#table, this.#source]
+    const named = await nameConstraint(table, source, error)
+    const reference = await findBrokenReference(table, source, error, chunks)
+    if (reference === undefined) return toClientError(named, table, 'write')
+    const { relation, key, row } = reference
+    const hint = { broken: relation, keyOf: () => key }
+    const clientError = toClientError(named, table, 'write', hint)
+    const number = numberOf(row)
+    return number === undefined ? clientError : atRow(clientError, number)
   }
 
   async #prepareRows(

@@ -38,6 +38,9 @@ export interface InsertProgress {
 /** A list, a generator or a stream: the operands of `for await`. */
 export type Rows<R> = Iterable<R> | AsyncIterable<R>
 
+/** The number of a row in the call. Undefined for a row of an earlier chunk. */
+type RowNumbers = (row: readonly unknown[]) => number | undefined
+
 const batchSize = 1000
 /** A chunk is sent when it has this number of characters, or the number of rows that the dialect sets. */
 const chunkLength = 4_000_000
@@ -68,8 +71,12 @@ export function insertMany(
       // While the database writes a chunk, the next chunk is checked.
       let writing = Promise.resolve()
       const source = new ChunkSource(rows, transaction.context.dialect.bulk.rows.chunkSize)
-      const write = async (chunk: readonly PreparedRows[], count: number): Promise<void> => {
-        await inserting.insert(chunk)
+      const write = async (
+        chunk: readonly PreparedRows[],
+        count: number,
+        numberOf: RowNumbers = () => undefined,
+      ): Promise<void> => {
+        await inserting.insert(chunk, numberOf)
         for (const end = done + count; done < end;) {
           done = Math.min(end, done + batchSize)
           onProgress?.({ done, total })
@@ -77,13 +84,16 @@ export function insertMany(
       }
       try {
         for await (const chunk of source.chunks()) {
-          const values = await checkChunk(table, transaction, chunk, checked)
+          const first = checked
+          const values = await checkChunk(table, transaction, chunk, first)
           checked += chunk.length
+          const numberOf: RowNumbers = (row) =>
+            values.includes(row as unknown[]) ? first + values.indexOf(row as unknown[]) : undefined
           const ready = arrivals === undefined ? values : await arrivals.takeReady(values)
           const count = ready.length
           const prepared = await inserting.prepare(ready)
           await writing
-          writing = write(prepared, count)
+          writing = write(prepared, count, numberOf)
           // The promise is awaited below. If the write fails, this handler closes a slow source early.
           writing.catch(() => {
             source.close()

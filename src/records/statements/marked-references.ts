@@ -3,6 +3,7 @@
  * record they are references to missing rows, as after a real deletion.
  */
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
+import type { Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
@@ -75,16 +76,18 @@ export function checkUndeletedKeys(
   })
 }
 
-interface WrittenRows {
+/** Values of rows by column, in the driver's form. */
+export interface WrittenRows {
   readonly columns: readonly Column[]
   readonly rows: readonly (readonly unknown[])[]
 }
 
 /** The first key whose row is missing or marked as deleted. */
-function missingKey(
+export function missingKey(
   relation: Relation,
   source: Source,
   keys: readonly unknown[],
+  runner: Runner = source.runner(),
 ): MaybePromise<{ readonly key: unknown } | undefined> {
   const { target, shards } = relation
   const { context } = source
@@ -94,7 +97,7 @@ function missingKey(
   const packed = context.dialect.lists.encode(target.key, [...missing.values()])
   const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
   const { statement } = context.plansOf(target).undeleted()
-  return after(source.runner().run(statement, values, 'rows'), (rows) => {
+  return after(runner.run(statement, values, 'rows'), (rows) => {
     for (const [key] of rows) missing.delete(toKeyText(key))
     const [key] = missing.values()
     return missing.size === 0 ? undefined : { key }

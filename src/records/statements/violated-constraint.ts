@@ -6,12 +6,15 @@
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
+import type { Column } from '../../engines/contract/table.js'
+import { missingKey, type WrittenRows } from './marked-references.js'
 import { probing } from './transaction-runners.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'
 import { toConstraintName } from '../model/generated-names.js'
 import type { Referrer } from './client-errors.js'
+import { toKeyText } from './write-tree.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 
 /**
@@ -86,6 +89,70 @@ export function findBrokenRelation(
     () => found,
     () => undefined,
   )
+}
+
+/** A row of a statement with many rows whose foreign key refers to no row. */
+export interface BrokenReference {
+  readonly relation: Relation
+  readonly key: unknown
+  readonly row: readonly unknown[]
+}
+
+/** @returns `undefined` for other errors, and for a constraint that another program has named */
+export async function findBrokenReference(
+  table: Table,
+  source: Source,
+  error: unknown,
+  written: readonly WrittenRows[],
+): Promise<BrokenReference | undefined> {
+  if (!(error instanceof EngineError) || error.kind !== 'reference') return undefined
+  const { constraint } = error
+  for (const relation of table.relations.values()) {
+    const name = toConstraintName(table.name, relation.local.name)
+    if (relation.kind !== 'belongsTo' || (constraint !== undefined && constraint !== name)) continue
+    const key = error.missingKey ?? (await firstMissing(relation, source, written))
+    const row = key === undefined ? undefined : rowWith(written, relation.local, key)
+    if (row !== undefined) return { relation, key, row }
+  }
+  return undefined
+}
+
+/** The first key whose row does not exist and is not among the written ones. */
+async function firstMissing(
+  relation: Relation,
+  source: Source,
+  written: readonly WrittenRows[],
+): Promise<unknown> {
+  const { table, target, local } = relation
+  const own = new Set(target === table ? valuesOf(written, table.key).map(toKeyText) : [])
+  const keys = valuesOf(written, local).filter((key) => key !== null && !own.has(toKeyText(key)))
+  if (keys.length === 0) return undefined
+  try {
+    return (await missingKey(relation, source, keys, probing(source.runner())))?.key
+  } catch {
+    return undefined
+  }
+}
+
+function valuesOf(written: readonly WrittenRows[], column: Column): unknown[] {
+  return written.flatMap(({ columns, rows }) => {
+    const index = columns.indexOf(column)
+    return index < 0 ? [] : rows.map((row) => row[index])
+  })
+}
+
+function rowWith(
+  written: readonly WrittenRows[],
+  column: Column,
+  key: unknown,
+): readonly unknown[] | undefined {
+  const text = toKeyText(key)
+  for (const { columns, rows } of written) {
+    const index = columns.indexOf(column)
+    const found = rows.find((row) => toKeyText(row[index]) === text)
+    if (index >= 0 && found !== undefined) return found
+  }
+  return undefined
 }
 
 function missing(
