@@ -70,6 +70,8 @@ describe.each(engines)('%s', (_engine, open) => {
     expect((await send('GET', '/tasks/aggregate?count=true', 'a')).body).toMatchObject([
       { count: 2 },
     ])
+    const groups = await send('GET', '/tasks/aggregate?groupBy=project.name&count=true', 'a')
+    expect(groups.body).toEqual([{ 'project.name': 'Roof', count: 2 }])
     const strange = { tenantId: 'b', name: 'Mine' }
     expect((await send('POST', '/projects', 'a', strange)).status).toBe(403)
     expect((await send('POST', '/projects', 'a', { ...strange, tenantId: 'a' })).status).toBe(201)
@@ -151,6 +153,13 @@ describe.each(engines)('%s', (_engine, open) => {
     expect((await graphql(aggregateQuery, 'a')).data).toStrictEqual({
       projectsAggregate: [{ count: 1, sum: { hours: 1 } }],
       projects: [{ name: 'Roof' }],
+    })
+  })
+
+  it('GraphQL groups by fields of related records in the shard', async () => {
+    const query = '{ tasksAggregate(groupBy: [project_name]) { project { name } count } }'
+    expect((await graphql(query, 'a')).data).toStrictEqual({
+      tasksAggregate: [{ project: { name: 'Roof' }, count: 1 }],
     })
   })
 

@@ -28,6 +28,7 @@ import {
   Office,
   Part,
   Project,
+  Region,
   shared,
   Task,
   Watch,
@@ -180,6 +181,30 @@ describe.each(engines)('%s', (engine, open) => {
     expect(
       listed.flatMap((one) => one.tasks.flatMap(({ project }) => project?.tasks)),
     ).toMatchObject([{ title: 'of a' }])
+  })
+
+  it('groups by fields of related records of one shard', async () => {
+    const region = await database.records(Region).create({ name: 'north' })
+    await projects.updateWhere({ tenantId: 'b' }, { regionId: region.id })
+    await projects.updateWhere({ tenantId: 'a' }, { name: 'Wall' })
+    await tasks.create({ tenantId: 'a', title: 'free' })
+    const name = 'project.name'
+    const count = { groupBy: [name], count: true, orderBy: { [name]: 'asc' } } as const
+    expect(await tasks.aggregate({ where: { tenantId: 'a' }, ...count })).toEqual([
+      { [name]: 'Wall', count: 1 },
+      { [name]: null, count: 1 },
+    ])
+    expect(await tasks.aggregate({ where: { tenantId: 'b' }, ...count })).toEqual([
+      { [name]: 'Roof', count: 1 },
+    ])
+    const groupBy = ['project.region.name'] as const
+    expect(await tasks.aggregate({ where: { tenantId: 'b' }, groupBy, count: true })).toEqual([
+      { 'project.region.name': 'north', count: 1 },
+    ])
+    await expect(tasks.aggregate(count)).rejects.toMatchObject({ status: 400 })
+    const roof = { name: 'Roof' }
+    await projects.updateWhere({ tenantId: 'a' }, roof)
+    await projects.updateWhere({ tenantId: 'b' }, { regionId: null })
   })
 
   it('writes many rows in several shards', async () => {
