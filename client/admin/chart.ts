@@ -46,16 +46,32 @@ const chartUses: Readonly<
   none: {},
 }
 
+/** The fields whose values are groups. */
+const plainGroupsOf = ({ fields, key, version }: RecordInfo): FieldInfo[] =>
+  fields.filter(
+    ({ kind, list, name }) =>
+      list !== true && chartUses[kind.chart].isGroup === true && name !== key && name !== version,
+  )
+
+/** Fields of the rows that a row belongs to: `org.city`. Their titles are the groups of the field with the key. */
+function relatedGroupsOf(record: RecordInfo): { value: string; label: string }[] {
+  return record.fields.flatMap((field) => {
+    const target = targetOf(record, field)
+    if (target === undefined) return []
+    const label = displayLabel(record, field)
+    return plainGroupsOf(target)
+      .filter(({ name, kind }) => name !== target.title && chartUses[kind.chart].isNumber !== true)
+      .map((inner) => ({
+        value: `${field.by ?? ''}.${inner.name}`,
+        label: `${label}: ${displayLabel(target, inner)}`,
+      }))
+  })
+}
+
 /** The fields that rows can be grouped by, the most useful first. */
 function groupsOf(record: RecordInfo): { value: string; label: string }[] {
   const { fields } = record
-  const plain = fields.filter(
-    ({ kind, list, name }) =>
-      list !== true &&
-      chartUses[kind.chart].isGroup === true &&
-      name !== record.key &&
-      name !== record.version,
-  )
+  const plain = plainGroupsOf(record)
   const rank = (field: FieldInfo): number =>
     choicesOf(field) !== undefined
       ? 0
@@ -77,7 +93,7 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
         }))
       : [],
   )
-  return [...groups, ...inTime]
+  return [...groups, ...relatedGroupsOf(record), ...inTime]
 }
 
 function measuresOf(record: RecordInfo): { value: string; label: string }[] {
@@ -195,8 +211,7 @@ async function toBars(
   by: string,
   resultField: string,
 ): Promise<ChartBar[]> {
-  const field = record.fields.find(({ name }) => name === by)
-  const target = targetOf(record, field)
+  const target = groupTargetOf(record, by)
   if (target !== undefined)
     await loadTitles(
       target,
@@ -214,6 +229,19 @@ async function toBars(
     const isNumber = typeof value === 'number'
     return { name, value: Number(value ?? 0), text: isNumber ? toCount(value) : toText(value) }
   })
+}
+
+/** The record whose keys the groups are; undefined for other values. */
+function groupTargetOf(record: RecordInfo, by: string): RecordInfo | undefined {
+  const [first = '', inner] = by.split('.')
+  const isRelated = inner !== undefined
+  const field = record.fields.find((one) => (isRelated ? one.by : one.name) === first)
+  const target = targetOf(record, field)
+  if (!isRelated || target === undefined) return target
+  return targetOf(
+    target,
+    target.fields.find(({ name }) => name === inner),
+  )
 }
 
 const rowHeight = 34

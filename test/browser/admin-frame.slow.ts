@@ -121,6 +121,8 @@ describe('the frame of the admin page', () => {
       expect(await page.locator('table.numbers tbody tr').count()).toBe(60)
       await page.goto(`${app.url}/admin/tickets/figures`)
       await page.getByText('30 tickets', { exact: true }).waitFor()
+      await page.getByLabel('By', { exact: true }).selectOption({ value: 'org.city' })
+      await page.getByRole('img', { name: 'Bergen 6' }).waitFor()
       await page.getByLabel('By', { exact: true }).selectOption('Created at by day')
       await page.getByRole('heading', { name: 'Number of rows, by created at by day' }).waitFor()
       await page.reload()
