@@ -252,6 +252,17 @@ describe.each(engines)('nested classes in GraphQL on %s', (_name, open) => {
     ])
   })
 
+  it('selects parts in subscriptions', async () => {
+    const text = 'subscription { itemChanged { item { price { amount } } } }'
+    const stream = (await graphql.subscribe(text)) as AsyncIterableIterator<unknown>
+    const event = stream.next()
+    await database.records(Item).update(2, { price: { amount: '3', currency: 'EUR' } })
+    expect(JSON.parse(JSON.stringify((await event).value))).toEqual({
+      data: { itemChanged: { item: { price: { amount: '3.00' } } } },
+    })
+    await stream.return?.()
+  })
+
   it('lets resolvers report a stored value that GraphQL cannot express', async () => {
     const update = database.kysely.updateTable('item').where('id', '=', 2)
     await update.set({ price: JSON.stringify({ amount: '10.5', places: 2 ** 40 }) }).execute()
