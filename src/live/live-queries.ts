@@ -70,6 +70,15 @@ const maxConcurrentRuns = 4
 /** Maximum characters of a key, including variables. Keys stay in memory while anyone listens. */
 const maxKeyLength = 64 * 1024
 
+/** Where a listener belongs. */
+interface Place {
+  readonly definition: LiveQueryDefinition
+  /** The caller's name, for counting. */
+  readonly name: string
+  /** The key of its live query. */
+  readonly key: string
+}
+
 /** Counters for metrics. */
 export interface LiveCounts {
   readonly listeners: number
@@ -93,7 +102,7 @@ export class LiveQueries implements LiveQueryHost {
   readonly #unsharedOwners = new WeakSet()
   /** Live queries by caller, each with its number of listeners. */
   readonly #byCaller = new Map<string, Map<string, number>>()
-  readonly #listeners = new Set<LiveListener>()
+  readonly #listeners = new Map<LiveListener, Place>()
   /** Runs belong to no request and no transaction, whatever triggered them. */
   readonly #outside = new AsyncResource('live')
   readonly #stopMoves: () => void
@@ -124,9 +133,9 @@ export class LiveQueries implements LiveQueryHost {
     const name = nameOf(caller)
     this.#checkLimits(key, name)
     const listener = new LiveListener(caller, (one) => {
-      this.#removeListener(one, name, key)
+      this.#removeListener(one)
     })
-    this.#add(listener, name, key)
+    this.#add(listener, { definition, name, key })
     try {
       const query = this.#queries.get(key) ?? this.#make({ ...definition, depth }, key)
       await this.outside(() => query.add(listener))
@@ -138,9 +147,27 @@ export class LiveQueries implements LiveQueryHost {
     }
   }
 
-  /** Runs the owner's queries separately for each caller from now on. */
-  splitByRequest({ owner }: LiveQueryDefinition): void {
+  /** Runs the owner's queries separately for each caller from now on, also for these listeners. */
+  splitByRequest({ owner }: LiveQueryDefinition, listeners: Iterable<LiveListener>): void {
     this.#unsharedOwners.add(owner)
+    for (const listener of listeners) this.#separate(listener)
+  }
+
+  /** Continues a listener in a query of its own caller, whose first message is the complete result. */
+  #separate(listener: LiveListener): void {
+    const place = this.#listeners.get(listener)
+    if (place === undefined) return
+    const { definition, name } = place
+    const key = definition.key('all')
+    if (key.length > maxKeyLength) {
+      listener.end()
+      return
+    }
+    this.#uncount(place)
+    this.#place(listener, { definition, name, key })
+    const query = this.#queries.get(key) ?? this.#make({ ...definition, depth: 'all' }, key)
+    // A failed run ends the listener.
+    this.outside(() => query.add(listener)).catch(() => undefined)
   }
 
   /** Runs work outside any request's and transaction's context. */
@@ -161,7 +188,7 @@ export class LiveQueries implements LiveQueryHost {
   /** Ends all listeners normally. */
   close(): void {
     this.#isClosed = true
-    for (const listener of [...this.#listeners]) listener.end()
+    for (const listener of [...this.#listeners.keys()]) listener.end()
     this.tables.close()
     this.#stopMoves()
     clearInterval(this.#expiry)
@@ -186,11 +213,24 @@ export class LiveQueries implements LiveQueryHost {
     })
   }
 
-  #add(listener: LiveListener, name: string, key: string): void {
+  #place(listener: LiveListener, place: Place): void {
+    const { name, key } = place
     const keys = this.#byCaller.get(name) ?? new Map<string, number>()
     this.#byCaller.set(name, keys)
     keys.set(key, (keys.get(key) ?? 0) + 1)
-    this.#listeners.add(listener)
+    this.#listeners.set(listener, place)
+  }
+
+  #uncount({ name, key }: Place): void {
+    const keys = this.#byCaller.get(name)
+    const remaining = (keys?.get(key) ?? 1) - 1
+    if (remaining > 0) keys?.set(key, remaining)
+    else keys?.delete(key)
+    if (keys?.size === 0) this.#byCaller.delete(name)
+  }
+
+  #add(listener: LiveListener, place: Place): void {
+    this.#place(listener, place)
     this.counts.listeners++
     const { claims } = listener.caller
     if (claims === undefined || claims === null) return
@@ -206,15 +246,13 @@ export class LiveQueries implements LiveQueryHost {
     }
   }
 
-  #removeListener(listener: LiveListener, name: string, key: string): void {
-    if (!this.#listeners.delete(listener)) return
+  #removeListener(listener: LiveListener): void {
+    const place = this.#listeners.get(listener)
+    if (place === undefined) return
+    this.#listeners.delete(listener)
     this.counts.listeners--
-    const keys = this.#byCaller.get(name)
-    const remaining = (keys?.get(key) ?? 1) - 1
-    if (remaining > 0) keys?.set(key, remaining)
-    else keys?.delete(key)
-    if (keys?.size === 0) this.#byCaller.delete(name)
-    this.#queries.get(key)?.remove(listener)
+    this.#uncount(place)
+    this.#queries.get(place.key)?.remove(listener)
     if (this.#listeners.size > 0) return
     clearInterval(this.#expiry)
     this.#expiry = undefined
@@ -222,7 +260,7 @@ export class LiveQueries implements LiveQueryHost {
 
   #endExpired(): void {
     const now = this.parts.clock.now()
-    for (const listener of [...this.#listeners]) listener.closeIfOver(now)
+    for (const listener of [...this.#listeners.keys()]) listener.closeIfOver(now)
   }
 }
 

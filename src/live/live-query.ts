@@ -62,8 +62,8 @@ export interface LiveQueryHost {
   outside<T>(work: () => T): T
   /** Removes a live query that has no listeners left. */
   forget(query: LiveQuery): void
-  /** Runs the owner's queries separately for each caller from now on. */
-  splitByRequest(definition: LiveQueryDefinition): void
+  /** Runs the owner's queries separately for each caller from now on, also for these listeners. */
+  splitByRequest(definition: LiveQueryDefinition, listeners: Iterable<LiveListener>): void
 }
 
 /** Identifies this process: versions from an earlier or another process cannot be continued. */
@@ -330,6 +330,14 @@ export class LiveQuery {
     }
   }
 
+  /** Each listener continues in a query of its own caller. Waiting ones are opened again. */
+  #split(): void {
+    const listeners = [...this.#listeners]
+    this.#listeners.clear()
+    this.#end()
+    this.#queries.splitByRequest(this.#definition, listeners)
+  }
+
   #fail(error: unknown, caller: LiveListener): void {
     // Its reads ended with its request, so another caller runs the query.
     if (caller.isOver) {
@@ -337,17 +345,13 @@ export class LiveQuery {
       return
     }
     const isSplit = error instanceof DependsOnRequest
-    if (isSplit) this.#queries.splitByRequest(this.#definition)
+    if (isSplit) this.#split()
     const status = error instanceof HttpError ? error.status : 500
     for (const { listener, reject } of this.#pending.splice(0)) {
       reject(error)
       listener.end()
     }
-    if (isSplit) {
-      // The clients reconnect.
-      for (const listener of [...this.#listeners]) listener.end()
-      return
-    }
+    if (isSplit) return
     if (status < 500) {
       for (const listener of [...this.#listeners]) listener.close(status)
       return
