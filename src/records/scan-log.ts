@@ -10,7 +10,7 @@ import { createOwnTable, hasTable } from './own-tables.js'
 import { PreparedSql } from './prepared-sql.js'
 import { frameworkQuery } from '../engines/contract/statement.js'
 import { filtersOrSorts, planStatement } from './scan-advice.js'
-import type { StatementEvent } from './statement-tracking.js'
+import { isOfFramework, type StatementEvent } from './statement-tracking.js'
 
 const scansTable = 'filigree_scans'
 const hour = 3_600_000
@@ -137,8 +137,15 @@ export class ScanLog {
   }
 
   readonly #onStatement = (message: unknown): void => {
-    const { database, sql, kind } = message as StatementEvent
-    if (database !== this.#database || kind !== 'SELECT' || this.#knownStatements.has(sql)) {
+    const event = message as StatementEvent
+    const { database, sql, kind } = event
+    const isExamined =
+      database === this.#database &&
+      kind === 'SELECT' &&
+      // Otherwise the query of a plan would be examined itself, again and again.
+      !isOfFramework(event) &&
+      !this.#knownStatements.has(sql)
+    if (!isExamined) {
       if (++this.#knownInARow >= maxKnownInARow) this.#pause()
       return
     }

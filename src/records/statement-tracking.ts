@@ -8,7 +8,7 @@ import type {
   Values,
   ResultKind,
 } from '../engines/contract/engine.js'
-import { anyTable, frameworkQuery } from '../engines/contract/statement.js'
+import { anyTable, frameworkQuery, usesFrameworkTable } from '../engines/contract/statement.js'
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
@@ -32,6 +32,11 @@ export interface StatementEvent extends WatchedWork {
   readonly table: string | undefined
   /** Every table that it reads or writes, starting with `table`. `*` stands for unknown tables. */
   readonly tables: readonly string[]
+}
+
+/** Whether it is a query of the framework: it names no table, or one of the framework. Those of applications name a table or `*`. */
+export function isOfFramework({ kind, tables }: Pick<StatementEvent, 'kind' | 'tables'>): boolean {
+  return (kind === 'SELECT' && tables.length === 0) || usesFrameworkTable({ tables })
 }
 
 const statementEvents = new WorkChannel<StatementEvent>('filigree:statement')

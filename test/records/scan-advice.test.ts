@@ -1,4 +1,5 @@
 /** Advice about queries that read entire tables: conditions on related records, and declared indexes. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
@@ -83,6 +84,19 @@ it('names the route, the condition and the missing index', async () => {
       ),
     ],
   ])
+})
+
+it('does not examine how the database runs its own examinations', async () => {
+  const statements: string[] = []
+  const listen = (message: unknown): void => {
+    statements.push((message as { sql: string }).sql)
+  }
+  subscribe('filigree:statement', listen)
+  await adviceOn(['/lamps?shades.note=x&count=none'], () => Promise.resolve())
+  unsubscribe('filigree:statement', listen)
+  const plans = statements.filter((text) => text.startsWith('explain query plan'))
+  expect(plans.length).toBeGreaterThan(0)
+  expect(plans.filter((text) => text.includes('plan explain'))).toEqual([])
 })
 
 it('names the declared index that the database does not use', async () => {

@@ -52,8 +52,10 @@ export function recordStatements(
 ): () => void {
   const onStatement = (message: unknown): void => {
     const event = message as StatementEvent
-    const { sql, kind, table } = event
+    const { sql, kind, table, tables } = event
     if (event.database !== database || table?.startsWith('filigree_') === true) return
+    // A query that names no table is one of the framework, such as the plan of a statement.
+    if (kind === 'SELECT' && tables.length === 0) return
     statements.push({ sql, kind, table })
   }
   subscribe(channel, onStatement)
