@@ -23,7 +23,7 @@ export function openDialog(
   const dialog = el(
     'dialog',
     { 'aria-labelledby': id },
-    el('h2', { id }, title),
+    el('h2', { id, dir: 'auto' }, title),
     el('div', { class: 'notices' }),
     body,
   )

@@ -184,7 +184,7 @@ function toTableRow(
 /** A link to the row. A deleted row is named by its last title. */
 function rowLink(record: RecordInfo, { row, changes }: HistoryEntry): Child {
   if (isTitleCached(record, row))
-    return link(pathTo(record.path, row), {}, cachedTitle(record, row))
+    return link(pathTo(record.path, row), { dir: 'auto' }, cachedTitle(record, row))
   const title = changes.find(({ field }) => field === record.title)
   return title === undefined ? cachedTitle(record, row) : toText(title.from ?? title.to)
 }

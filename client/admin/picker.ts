@@ -106,6 +106,7 @@ export function makePicker(options: PickerOptions): Picker {
         {
           role: 'option',
           id: newId(),
+          dir: 'auto',
           'aria-selected': 'false',
           onmousedown: (event) => {
             event.preventDefault()

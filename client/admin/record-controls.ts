@@ -154,7 +154,7 @@ export function makeLinksControl(
         el(
           'li',
           {},
-          link(pathTo(target.path, String(choice.key)), {}, choice.title),
+          link(pathTo(target.path, String(choice.key)), { dir: 'auto' }, choice.title),
           el(
             'button',
             {

@@ -55,7 +55,7 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
 
 /** A link to a row, named by its title once the title is known. */
 function linkTo(target: RecordInfo, key: unknown): HTMLElement {
-  const anchor = link(pathTo(target.path, asText(key)), {}, cachedTitle(target, key))
+  const anchor = link(pathTo(target.path, asText(key)), { dir: 'auto' }, cachedTitle(target, key))
   loadTitles(target, [key])
     .then(() => {
       anchor.textContent = cachedTitle(target, key)

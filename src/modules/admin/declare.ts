@@ -20,6 +20,10 @@ export const adminRecordOptions = declareOptions({
     (value) => Array.isArray(value) && value.length > 0,
     "Write a list of fields: ['subject'].",
   ),
+  /** The name of one row: `'Sales order'`. Default: the class in words. */
+  label: option.text(),
+  /** The name of many rows, in the menu and above the list: `'Sales orders'`. Default: the record's plural in words. */
+  plural: option.text(),
   /** The heading of the menu section that lists the record. */
   group: option.text(),
   /** A text above the list and the form. */

@@ -21,6 +21,8 @@ interface CredentialsSchema {
   readonly pattern?: string
   readonly enum?: readonly unknown[]
   readonly description?: string
+  /** The `label` of the field. */
+  readonly title?: string
 }
 
 interface DescribedLogin {
@@ -126,10 +128,18 @@ function missingBody(path: string): LoginProblem {
 }
 
 function toField(name: string, schema: CredentialsSchema, required: boolean): SchemaPart {
-  const { type, minLength, maxLength, pattern, enum: oneOf, description: help } = schema
+  const {
+    type,
+    minLength,
+    maxLength,
+    pattern,
+    enum: oneOf,
+    description: help,
+    title: label,
+  } = schema
   const [first] = [type ?? []].flat()
   const kind = presentationOf(first)
-  const field = { name, kind, required, minLength, maxLength, pattern, oneOf, help }
+  const field = { name, label, kind, required, minLength, maxLength, pattern, oneOf, help }
   return Object.fromEntries(
     Object.entries(field).filter(([, value]) => value !== undefined && value !== false),
   )

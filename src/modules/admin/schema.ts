@@ -33,15 +33,15 @@ interface PageView {
 export function describeForPage(rights: RecordRights, view: PageView): SchemaPart {
   const { types: pageTypes, actions, visible, kinds } = view
   const { type, plural, key, version, fields, relations, may, search } = rights
-  const { group, help, history, fields: components } = readAdmin(type)
+  const { group, help, history, fields: components, ...names } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
   const pickers = new Map(visibleRelations.filter(isToOne).map(({ by, name }) => [by, name]))
   const { key: keyField } = rights
   return withoutEmpty({
     name: type.name,
     path: plural,
-    label: toLabel(plural),
-    one: toLabel(type.name),
+    label: names.plural ?? toLabel(plural),
+    one: names.label ?? toLabel(type.name),
     group,
     help: visible.textOf(type, help),
     key: keyField.name,
