@@ -12,6 +12,14 @@ export interface FieldError {
   readonly message: string
 }
 
+/** All messages as one: `name is missing; A barcode is S and six digits.` Only the last one keeps its full stop. */
+export function sentenceOf(errors: readonly FieldError[]): string {
+  const last = errors.length - 1
+  return errors
+    .map(({ message }, index) => (index < last ? message.replace(/\.$/, '') : message))
+    .join('; ')
+}
+
 export interface Marks {
   /** The field must stay hidden from clients. The program sees the error in full. */
   readonly isHidden?: boolean

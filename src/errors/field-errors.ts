@@ -2,7 +2,7 @@
  * Validation errors of writes. A client gets the error only if it sent the invalid value itself. Any other error is a
  * mistake of the program. Source: decisions, Records: writes.
  */
-import { marksOf, withMarks, type FieldError } from './field-error.js'
+import { marksOf, sentenceOf, withMarks, type FieldError } from './field-error.js'
 import { HttpError } from './http-error.js'
 
 /** @returns the error with these validation errors marked as hidden from clients; any other error unchanged */
@@ -106,7 +106,7 @@ class ProgramValueError extends Error {
   constructor(handler: string, fieldErrors: readonly FieldError[], cause: HttpError) {
     const [first] = fieldErrors
     const record = (first && marksOf(first).written?.record) ?? ''
-    const messages = fieldErrors.map(({ message }) => message).join('; ')
+    const messages = sentenceOf(fieldErrors)
     super(
       `${handler} writes an invalid value to ${record}: ${messages}. The client did not send the value, so it gets no details. Set the value, or take it from the request's body.`,
       { cause },

@@ -1,7 +1,7 @@
 /** Errors for clients: their status, message and headers form the response. */
 import { acceptOtherCopies } from './shared-class.js'
 import type { ErrorCode } from './error-codes.js'
-import { copyMarks, isHiddenFieldError, type FieldError } from './field-error.js'
+import { copyMarks, isHiddenFieldError, sentenceOf, type FieldError } from './field-error.js'
 import { findUnknownOptions } from './unknown-options.js'
 
 /**
@@ -140,10 +140,6 @@ export class HttpError extends Error {
     if (!this.hasHiddenErrors) return this
     return this.mapFields((fieldError) => (isHiddenFieldError(fieldError) ? undefined : fieldError))
   }
-}
-
-function sentenceOf(errors: readonly FieldError[]): string {
-  return errors.map(({ message }) => message).join('; ')
 }
 
 /** The message if every validation error is hidden. */

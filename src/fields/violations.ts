@@ -4,7 +4,7 @@
  */
 import { clip } from '../core/text.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { withMarks, type FieldError } from '../errors/field-error.js'
+import { sentenceOf, withMarks, type FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { maxDepth } from './kinds/table.js'
 
@@ -103,8 +103,7 @@ export function toHttpError(
   const errors = violations
     .slice(0, maxViolations)
     .map((violation) => toFieldError(violation, inputName))
-  const sentence = errors.map(({ message }) => message).join('; ')
-  return new HttpError(400, sentence, { code: 'VALIDATION', errors, cause })
+  return new HttpError(400, sentenceOf(errors), { code: 'VALIDATION', errors, cause })
 }
 
 function toFieldError(violation: Violation, inputName: string): FieldError {

@@ -115,7 +115,7 @@ describe.each(engines)('messages of rules on %s', (engine) => {
       desk().graphql(`mutation { createTube(input: ${input}) { id } }`)
     const refused = await create('{ barcode: "X1", volume: 1 }')
     expect(refused.errors?.[0]).toMatchObject({
-      message: `${words.pattern}; ${words.min}`,
+      message: `A barcode is S and six digits; ${words.min}`,
       extensions: { code: 'VALIDATION', errors: [{ code: 'pattern' }, { code: 'min' }] },
     })
     const taken = await create('{ barcode: "S000001", volume: 9 }')

@@ -167,7 +167,9 @@ function readError(text: string): string {
   try {
     const { error, errors = [] } = JSON.parse(text) as ErrorBody
     const lines = errors.map(toLine)
-    const isSummed = String(error) === errors.map(({ message }) => message).join('; ')
+    const isSummed = errors.every(({ message }) =>
+      String(error).includes(String(message).replace(/\.$/, '')),
+    )
     return (isSummed && lines.length > 0 ? lines : [String(error), ...lines]).join('\n')
   } catch {
     return text
