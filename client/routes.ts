@@ -97,7 +97,7 @@ export interface TypedClient<
   /**
    * @typeParam W the names in `params.with`, whose related rows are in the result: `['project', 'reviews.author']`
    */
-  get<P extends Get, const W extends WithOf<RouteOf<R, `GET ${P}`>> = undefined>(
+  get<P extends Get, const W extends QueryWith<RouteOf<R, `GET ${P}`>> = undefined>(
     path: P,
     ...rest: WithOptions<OwnOptions<RouteOf<R, `GET ${P}`>, P, W>>
   ): Promise<ResultOf<RouteOf<R, `GET ${P}`>, W>>
@@ -186,12 +186,12 @@ type ResultOf<Route, W = undefined> = Route extends { result: infer Result }
 // Related rows.
 
 /** The values of `with`: a name or a list. Names are checked on two levels; deeper ones only by the server. */
-type WithOf<Route> =
+type QueryWith<Route> =
   | undefined
   | (Route extends { related: infer Related }
-      ? RelationPath<Related> | readonly RelationPath<Related>[]
+      ? RelatedPath<Related> | readonly RelatedPath<Related>[]
       : undefined)
-type RelationPath<Related> = {
+type RelatedPath<Related> = {
   [K in keyof Related & string]:
     | K
     | (Related[K] extends { related: infer More }
@@ -201,15 +201,15 @@ type RelationPath<Related> = {
 
 /** @typeParam W a name, a list of literals, or a list that only the run time knows, whose relations may be missing */
 type WithRelated<T, Related, W> = 0 extends 1 & W
-  ? AddToRows<T, Partial<RelatedRows<Related, keyof Related & string>>>
+  ? AddToRows<T, Partial<RowsOfRelated<Related, keyof Related & string>>>
   : W extends readonly (infer Name)[]
     ? number extends W['length']
-      ? AddToRows<T, Partial<RelatedRows<Related, Name>>>
-      : AddToRows<T, RelatedRows<Related, Name>>
-    : AddToRows<T, RelatedRows<Related, W>>
+      ? AddToRows<T, Partial<RowsOfRelated<Related, Name>>>
+      : AddToRows<T, RowsOfRelated<Related, Name>>
+    : AddToRows<T, RowsOfRelated<Related, W>>
 type AddToRows<T, Added> = T extends readonly (infer Row)[] ? (Row & Added)[] : T & Added
-type RelatedRows<Related, Paths> = {
-  [K in keyof Related & FirstName<Paths>]: RelatedValue<Related[K], RestOf<Paths, K>>
+type RowsOfRelated<Related, Paths> = {
+  [K in keyof Related & PathHead<Paths>]: RelatedValue<Related[K], PathTail<Paths, K>>
 }
 type RelatedValue<Entry, Paths> = Entry extends { list: true }
   ? RelatedRow<Entry, Paths>[]
@@ -219,24 +219,24 @@ type RelatedRow<Entry, Paths> = Entry extends { row: infer Row }
   ? [Paths] extends [never]
     ? Received<Row>
     : Entry extends { related: infer More }
-      ? Received<Row> & RelatedRows<More, Paths>
+      ? Received<Row> & RowsOfRelated<More, Paths>
       : Received<Row>
   : unknown
 /** `reviews` of `reviews.author`. */
-type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path
+type PathHead<Path> = Path extends `${infer Name}.${string}` ? Name : Path
 /** `author` of `reviews.author`. */
-type RestOf<Path, Name> = Path extends `${Name & string}.${infer Rest}` ? Rest : never
+type PathTail<Path, Name> = Path extends `${Name & string}.${infer Rest}` ? Rest : never
 
 // Paths of live queries.
 
 /** The GET routes by the form of their addresses: `/items/<id:int>` is `/items/${number}`. */
 type RoutesByAddress<R> = {
-  [Key in keyof R & string as Key extends `GET ${infer Path}` ? Address<Path> : never]: R[Key]
+  [Key in keyof R & string as Key extends `GET ${infer Path}` ? RouteAddress<Path> : never]: R[Key]
 }
-type Address<Path extends string> = Path extends `${infer Head}<${infer Part}>${infer Rest}`
-  ? `${Head}${AddressPart<Part>}${Address<Rest>}`
+type RouteAddress<Path extends string> = Path extends `${infer Head}<${infer Part}>${infer Rest}`
+  ? `${Head}${AddressPart<Part>}${RouteAddress<Rest>}`
   : Path extends `${infer Head}{${infer Part}}${infer Rest}`
-    ? `${Head}${AddressPart<Part>}${Address<Rest>}`
+    ? `${Head}${AddressPart<Part>}${RouteAddress<Rest>}`
     : Path
 type AddressPart<Part extends string> = Part extends `${string}:${'int' | 'float'}`
   ? number
@@ -255,10 +255,10 @@ type AddressRoute<R, Path extends string> = Path extends keyof RoutesByAddress<R
   : { result: unknown }
 /** The names of `with` in a query string, as a tuple: the complete list is known. */
 type WithIn<Query extends string> = `&${Query}` extends `${string}&with=${infer Rest}`
-  ? [NamesIn<Rest extends `${infer Names}&${string}` ? Names : Rest>]
+  ? [WithNames<Rest extends `${infer Names}&${string}` ? Names : Rest>]
   : undefined
-type NamesIn<Text extends string> = Text extends `${infer Name},${infer Rest}`
-  ? Name | NamesIn<Rest>
+type WithNames<Text extends string> = Text extends `${infer Name},${infer Rest}`
+  ? Name | WithNames<Rest>
   : Text
 
 type Callable = (...values: never[]) => unknown

@@ -14,7 +14,7 @@ interface Target {
   readonly path: string
 }
 
-interface FoundRow {
+interface JumpTarget {
   readonly record: string
   readonly key: string | number
   readonly title: string
@@ -55,7 +55,7 @@ function matches(text: string, query: string): boolean {
 }
 
 async function findRows(text: string, signal: AbortSignal): Promise<Target[]> {
-  const { data } = await request<FoundRow[]>('GET', api('jump'), { params: { text }, signal })
+  const { data } = await request<JumpTarget[]>('GET', api('jump'), { params: { text }, signal })
   return data.flatMap(({ record, key, title }) => {
     const found = recordAt(record)
     if (found === undefined) return []

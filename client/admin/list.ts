@@ -16,7 +16,7 @@ import { makePager, pageSize, type Pager } from './pager.js'
 import { makeQuickFilters, type QuickFilters } from './quick-filters.js'
 import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { toTotal, withTotal, type RowTotal } from './row-total.js'
-import { makeSavedViews, type SavedViews } from './saved-views.js'
+import { makeViewsBar, type ViewsBar } from './saved-views.js'
 import {
   columnChoice,
   type ColumnStore,
@@ -61,7 +61,7 @@ class ListView {
   /** Leads to the chart of the rows that match. */
   readonly #chartLink: HTMLAnchorElement
   readonly #quickFilters: QuickFilters
-  readonly #savedViews: SavedViews
+  readonly #savedViews: ViewsBar
   readonly #chips = el('ul', { class: 'chips', 'aria-label': translate('filterInUse') })
   readonly #searchBox: HTMLInputElement
   #nextCursor: string | undefined
@@ -90,7 +90,7 @@ class ListView {
       dir: 'auto',
     })
     const columns = columnsOf(record, query)
-    this.#savedViews = makeSavedViews(record, {
+    this.#savedViews = makeViewsBar(record, {
       query: () => query.stateWith(this.#table.columnNames),
       open: (state) => {
         query.replaceQuery(state)

@@ -7,13 +7,13 @@ import { api, request } from './requests.js'
 import type { RecordInfo } from './schema.js'
 import { translate } from './translate.js'
 
-interface SavedView {
+interface NamedView {
   readonly id: string
   readonly name: string
   readonly query: string
 }
 
-export interface SavedViews {
+export interface ViewsBar {
   readonly node: HTMLElement
   readonly load: () => Promise<void>
   /** Marks the view that the list shows. */
@@ -22,7 +22,7 @@ export interface SavedViews {
   readonly save: () => void
 }
 
-export interface SavedViewsOptions {
+export interface ViewsBarOptions {
   /** The state of the list as a query. */
   readonly query: () => string
   /** Shows the state in the address. */
@@ -30,16 +30,16 @@ export interface SavedViewsOptions {
   readonly signal: AbortSignal
 }
 
-export function makeSavedViews(
+export function makeViewsBar(
   record: RecordInfo,
-  { query, open, signal }: SavedViewsOptions,
-): SavedViews {
+  { query, open, signal }: ViewsBarOptions,
+): ViewsBar {
   const path = api(`views/${record.path}`)
-  let views: readonly SavedView[] = []
+  let views: readonly NamedView[] = []
   const list = el('ul', { 'aria-label': translate('savedViews') })
   const buttons = el('div', { class: 'tools', hidden: true })
   const node = el('div', { class: 'views', hidden: true }, list, buttons)
-  const current = (): SavedView | undefined => views.find((view) => view.query === query())
+  const current = (): NamedView | undefined => views.find((view) => view.query === query())
 
   const update = (): void => {
     const shown = current()
@@ -50,7 +50,7 @@ export function makeSavedViews(
       else anchor.removeAttribute('aria-current')
   }
   const load = async (): Promise<void> => {
-    const { data } = await request<SavedView[]>('GET', path, { signal })
+    const { data } = await request<NamedView[]>('GET', path, { signal })
     views = data
     const links = views.map(({ id, name, query: state }) =>
       link(`${pathTo(record.path)}?${state}`, { 'data-id': id, dir: 'auto' }, name),

@@ -60,14 +60,14 @@ function readRequiredFields(source: string): string[] {
   return [...source.matchAll(property)].flatMap(([, name]) => name ?? [])
 }
 
-interface Parameter {
+interface WrittenParameter {
   readonly name: string
   /** Empty if it is not written. */
   readonly type: string
 }
 
 /** @returns undefined for generic methods, and for parameters that are destructured */
-function readParameters(text: string, member: string): Parameter[] | undefined {
+function readParameters(text: string, member: string): WrittenParameter[] | undefined {
   const name = member.replaceAll('$', '\\$')
   const opening = new RegExp(`(?:^|[\\s*)])${name}\\(`).exec(text)
   if (opening === null) return undefined

@@ -20,7 +20,7 @@ import {
 import { readTree } from '../records/statements/read-tree.js'
 import type { Source } from '../records/statements/source.js'
 
-export type JsonRow = Record<string, unknown>
+export type CsvValues = Record<string, unknown>
 
 export interface CsvRecords {
   readonly described: RecordDescription
@@ -32,12 +32,12 @@ export interface CsvRecords {
   /** The rows of a list in pages, with related rows. @param query as of `crud` */
   pages(query: TextValues, relations: readonly string[]): AsyncIterable<readonly object[]>
   /** @param values as of a JSON body. @returns the row as stored */
-  create(values: JsonRow): Promise<object>
+  create(values: CsvValues): Promise<object>
   /** @returns null if there is no such row */
-  update(id: Id, values: JsonRow, expected: readonly number[] | undefined): Promise<object | null>
+  update(id: Id, values: CsvValues, expected: readonly number[] | undefined): Promise<object | null>
   /** Checks a new row by reads alone. */
-  checkCreate(values: JsonRow, options: CheckContext): Promise<object>
-  checkUpdate(id: Id, values: JsonRow, options: CheckContext): Promise<object | null>
+  checkCreate(values: CsvValues, options: CheckContext): Promise<object>
+  checkUpdate(id: Id, values: CsvValues, options: CheckContext): Promise<object | null>
   /** Runs work in a transaction, or in a part of the open one. @param timeout milliseconds */
   transaction<R>(work: () => Promise<R>, timeout?: number): Promise<R>
 }
@@ -80,19 +80,19 @@ class RecordsOfCaller implements CsvRecords {
     return this.records.all(query, { with: relations as never })
   }
 
-  create(values: JsonRow): Promise<object> {
+  create(values: CsvValues): Promise<object> {
     return this.records.create(values)
   }
 
-  update(id: Id, values: JsonRow, expected?: readonly number[]): Promise<object | null> {
+  update(id: Id, values: CsvValues, expected?: readonly number[]): Promise<object | null> {
     return this.records.update(id, values, expected)
   }
 
-  checkCreate(values: JsonRow, options: CheckContext): Promise<object> {
+  checkCreate(values: CsvValues, options: CheckContext): Promise<object> {
     return this.records.checkCreate(values, options)
   }
 
-  checkUpdate(id: Id, values: JsonRow, options: CheckContext): Promise<object | null> {
+  checkUpdate(id: Id, values: CsvValues, options: CheckContext): Promise<object | null> {
     return this.records.checkUpdate(id, values, options)
   }
 
@@ -129,13 +129,13 @@ class RecordsOfProgram implements CsvRecords {
     return pagesOf(this.records, query, relations)
   }
 
-  async create(values: JsonRow): Promise<object> {
+  async create(values: CsvValues): Promise<object> {
     return this.records.create(await this.#checked('complete', values))
   }
 
   async update(
     id: Id,
-    values: JsonRow,
+    values: CsvValues,
     expected: readonly number[] | undefined,
   ): Promise<object | null> {
     const [expectedVersion] = expected ?? []
@@ -145,7 +145,7 @@ class RecordsOfProgram implements CsvRecords {
       : this.records.update(id, checked, { expectedVersion })
   }
 
-  async checkCreate(values: JsonRow, options: CheckContext): Promise<object> {
+  async checkCreate(values: CsvValues, options: CheckContext): Promise<object> {
     return (await this.#check(
       undefined,
       await this.#checked('complete', values),
@@ -153,7 +153,7 @@ class RecordsOfProgram implements CsvRecords {
     )) as object
   }
 
-  async checkUpdate(id: Id, values: JsonRow, options: CheckContext): Promise<object | null> {
+  async checkUpdate(id: Id, values: CsvValues, options: CheckContext): Promise<object | null> {
     return this.#check(id, await this.#checked('changes', values), options)
   }
 
@@ -162,7 +162,7 @@ class RecordsOfProgram implements CsvRecords {
     return checkWrite(programWriter(this.#source), id, tree, options)
   }
 
-  async #checked(body: 'complete' | 'changes', values: JsonRow): Promise<never> {
+  async #checked(body: 'complete' | 'changes', values: CsvValues): Promise<never> {
     const checked = await bodyChecksOf(this.#table, this.#source.context)[body](values)
     return { ...checked } as never
   }

@@ -4,7 +4,7 @@ import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import { toClientRow, type FieldDescription } from '../records/rest/record-rights.js'
 import { writeLine } from './cell-text.js'
-import { toCsvRecords, type ImportableRecords, type JsonRow } from './csv-records.js'
+import { toCsvRecords, type ImportableRecords, type CsvValues } from './csv-records.js'
 import { linkColumnsOf, linkedKeys, type LinkColumn } from './link-columns.js'
 
 const exportRowsOptions = declareOptions({
@@ -78,7 +78,7 @@ export function toCellValue(field: FieldDescription, value: unknown): unknown {
 }
 
 /** Adds the cells of the link columns to the row. Changes the row. */
-function addLinkedKeys(row: JsonRow, linkColumns: readonly LinkColumn[]): JsonRow {
+function addLinkedKeys(row: CsvValues, linkColumns: readonly LinkColumn[]): CsvValues {
   for (const column of linkColumns) row[column.name] = linkedKeys(row, column).join(';') || null
   return row
 }

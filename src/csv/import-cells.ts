@@ -3,14 +3,14 @@ import { parseJson } from '../core/json.js'
 import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { readCell, readNumber, writeCell, type Cell } from './cell-text.js'
-import type { JsonRow } from './csv-records.js'
+import type { CsvValues } from './csv-records.js'
 import { toCellValue } from './export-rows.js'
 import type { FieldColumn, ImportColumn } from './import-columns.js'
 import { readKeys, type LinkColumn } from './link-columns.js'
 
 /** The parsed cells of a row. */
 export interface ParsedRow {
-  readonly values: JsonRow
+  readonly values: CsvValues
   /** Cells that the caller cannot change. They must equal the stored values. */
   readonly fixed: readonly FixedCell[]
   readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
@@ -25,7 +25,7 @@ export function parseRow(
   columns: readonly ImportColumn[],
   isNew: boolean,
 ): ParsedRow {
-  const values: JsonRow = {}
+  const values: CsvValues = {}
   const errors: FieldError[] = []
   const fixed: FixedCell[] = []
   const links: [column: LinkColumn, keys: (string | number)[]][] = []
@@ -54,7 +54,7 @@ export function parseRow(
  */
 export function findFixedCellErrors(
   fixed: readonly FixedCell[],
-  stored: JsonRow | undefined,
+  stored: CsvValues | undefined,
 ): FieldError[] {
   const changed = fixed.filter(
     ([column, text]) => readCell(text) !== plainText(toCellValue(column, stored?.[column.name])),

@@ -7,10 +7,10 @@ import {
   type RecordRights,
 } from '../records/rest/record-rights.js'
 import type { Cell } from './cell-text.js'
-import type { CsvRecords, JsonRow } from './csv-records.js'
+import type { CsvRecords, CsvValues } from './csv-records.js'
 import { findFixedCellErrors, forbidden, parseRow, type ParsedRow } from './import-cells.js'
 import type { ImportColumn } from './import-columns.js'
-import type { RowWriter } from './import-writers.js'
+import type { WritableRecords } from './import-writers.js'
 import { linkedKeys } from './link-columns.js'
 
 /** What the rows of a file are written to. */
@@ -28,7 +28,7 @@ export interface ImportTarget {
  */
 export async function writeRow(
   { records, rights, columns }: ImportTarget,
-  writer: RowWriter,
+  writer: WritableRecords,
   cells: readonly Cell[],
 ): Promise<object> {
   if (cells.length > columns.length) throw moreCellsThanColumns(cells, columns)
@@ -74,7 +74,7 @@ async function readStored(
   rights: RecordRights,
   id: string,
   links: ParsedRow['links'],
-): Promise<JsonRow> {
+): Promise<CsvValues> {
   if (!rights.may.read) return {}
   const relations = links.map(([{ relation }]) => relation)
   const before = await records.find(id, relations)
@@ -89,7 +89,7 @@ function haveSameKeys(keys: readonly unknown[], otherKeys: readonly unknown[]): 
 
 /** @throws {HttpError} 403 for links that other callers may change */
 function addLinks(
-  values: JsonRow,
+  values: CsvValues,
   changedLinks: ParsedRow['links'],
   { relations }: RecordDescription,
 ): void {

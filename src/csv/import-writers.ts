@@ -2,13 +2,13 @@
 import { EarlierChecks } from '../records/clients/check-row.js'
 import type { CsvRecords } from './csv-records.js'
 
-export type RowWriter = Pick<CsvRecords, 'create' | 'update'>
+export type WritableRecords = Pick<CsvRecords, 'create' | 'update'>
 
 export interface ImportWriter {
   /** The number of rows whose writes may run at the same time. */
   readonly concurrency: number
   /** Runs the writes of one row, so that it can fail without the others. @param row the number of the row in the file */
-  row<R>(row: number, write: (writer: RowWriter) => Promise<R>): Promise<R>
+  row<R>(row: number, write: (writer: WritableRecords) => Promise<R>): Promise<R>
 }
 
 /** Writes the rows in the open transaction, each in a part of it. */

@@ -1,7 +1,7 @@
 /** The columns of a file for many-to-many relations. A cell holds the keys of the linked rows: `3;17`. */
 import { describeRecord, type RecordRights } from '../records/rest/record-rights.js'
 import { readCell, type Cell } from './cell-text.js'
-import type { JsonRow } from './csv-records.js'
+import type { CsvValues } from './csv-records.js'
 
 export interface LinkColumn {
   readonly use: 'links'
@@ -25,8 +25,8 @@ export function linkColumnsOf({ relations }: Pick<RecordRights, 'relations'>): L
 }
 
 /** The keys of the rows that are linked to a row. */
-export function linkedKeys(row: JsonRow, { relation, key }: LinkColumn): unknown[] {
-  return (row[relation] as JsonRow[]).map((linkedRow) => linkedRow[key])
+export function linkedKeys(row: CsvValues, { relation, key }: LinkColumn): unknown[] {
+  return (row[relation] as CsvValues[]).map((linkedRow) => linkedRow[key])
 }
 
 /** @returns undefined if the cell is not a list of keys */

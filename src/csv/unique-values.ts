@@ -1,7 +1,7 @@
 /** Finds rows of an imported file that have the same value of a unique field. */
 import { HttpError } from '../errors/http-error.js'
 import type { RecordRights } from '../records/rest/record-rights.js'
-import type { JsonRow } from './csv-records.js'
+import type { CsvValues } from './csv-records.js'
 
 /** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
@@ -26,7 +26,7 @@ export class UniqueValues {
 
   /** @throws {HttpError} 409 if another row of the file has the same value */
   add(written: object): void {
-    const stored = written as JsonRow
+    const stored = written as CsvValues
     const id = stored[this.#key]
     for (const names of this.#groups) {
       const values = names.map((name) => stored[name])

@@ -3,6 +3,8 @@
  * serve the statement. The conditions are read from the SQL, because the statements include custom SQL and the statements of
  * other processes in `pg_stat_statements`.
  */
+import { EngineError } from '../engines/contract/engine-error.js'
+import type { Row } from '../engines/contract/runner.js'
 import type { Column } from '../engines/contract/table.js'
 import { type IndexedCondition, servingIndexes } from '../sql/index-bound.js'
 import type { OrderTerm } from '../sql/order.js'
@@ -28,34 +30,40 @@ export interface AdviceOptions {
   readonly route?: string | undefined
 }
 
-/** Reads the query plan of a statement. Never throws: a statement that cannot be planned without its values has no plan. */
+/** Reads the query plan of a statement. A statement that cannot be planned without its values has none. */
 export async function planStatement(
   database: Database,
   sql: string,
   { minRows = 0, route }: AdviceOptions = {},
 ): Promise<PlannedStatement> {
   const { context, tables, sizes } = database
-  const { engine, dialect } = context
+  const { dialect } = context
   const isLarge = ({ name }: Table): boolean => sizes.rowsOf(name) >= minRows
   if (minRows > 0 && !mentionsTable(sql, [...tables].filter(isLarge))) return noPlan
+  const rows = await explain(database, sql)
+  if (rows === undefined) return noPlan
+  const plan = rows.flatMap((row) => toLines(row.at(-1))).slice(0, maxPlanLines)
+  const scans = new Set<string>()
+  const advice = new Set<string>()
+  for (const name of dialect.tables.scans.read(rows)) {
+    const table = tableCalled(name, sql, tables)
+    if (table === undefined || !isLarge(table)) continue
+    const index = adviseIndex(table, sql, route)
+    // A scan in the order of the primary key is on purpose, or ends at the limit.
+    if (index === undefined) continue
+    scans.add(table.name)
+    advice.add(index)
+  }
+  return { scans: [...scans], plan, advice: [...advice] }
+}
+
+/** @returns undefined if the database refuses the statement, as many do without its values */
+async function explain({ context }: Database, sql: string): Promise<readonly Row[] | undefined> {
   try {
-    const rows = await dialect.tables.scans.explain(engine, sql)
-    const plan = rows.flatMap((row) => toLines(row.at(-1))).slice(0, maxPlanLines)
-    const scans = new Set<string>()
-    const advice = new Set<string>()
-    for (const name of dialect.tables.scans.read(rows)) {
-      const table = tableCalled(name, sql, tables)
-      if (table === undefined || !isLarge(table)) continue
-      const index = adviseIndex(table, sql, route)
-      // A scan in the order of the primary key is on purpose, or ends at the limit.
-      if (index === undefined) continue
-      scans.add(table.name)
-      advice.add(index)
-    }
-    return { scans: [...scans], plan, advice: [...advice] }
-  } catch {
-    // Every error means the same: the caller has a statement without its values, which many databases refuse.
-    return noPlan
+    return await context.dialect.tables.scans.explain(context.engine, sql)
+  } catch (error) {
+    if (error instanceof EngineError) return undefined
+    throw error
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from './page-records.js'
 import { titleOf } from './schema.js'
 
-export interface FoundRow {
+export interface JumpTarget {
   /** The plural of the record. */
   readonly record: string
   readonly key: unknown
@@ -23,8 +23,8 @@ export async function findByTitle(
   pageRecords: PageRecords,
   request: HttpRequest,
   text: string,
-): Promise<FoundRow[]> {
-  const found: FoundRow[] = []
+): Promise<JumpTarget[]> {
+  const found: JumpTarget[] = []
   for (const { plural } of pageRecords.all) {
     if (found.length >= maxRowsFound) break
     await yieldToEventLoop()
@@ -33,7 +33,7 @@ export async function findByTitle(
   return found.slice(0, maxRowsFound)
 }
 
-async function findInRecord({ records }: PageRecord, text: string): Promise<FoundRow[]> {
+async function findInRecord({ records }: PageRecord, text: string): Promise<JumpTarget[]> {
   const rights = await records.rights()
   if (!rights.may.read) return []
   const title = titleOf(rights)

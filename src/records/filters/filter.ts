@@ -218,7 +218,7 @@ export class FilterReader implements OperandFilter {
     return { kind: 'search', table, search, slot }
   }
 
-  #readColumn(codec: ColumnCodec, value: unknown, { path, depth }: Position): Condition {
+  #readColumn(codec: ColumnCodec, value: unknown, { path, depth }: ConditionPlace): Condition {
     if (!isPlainObject(value)) return readEqual(new ColumnOperand(codec, this), value, path)
     const { field, compares } = codec.column
     if (compares === 'json' && namesPath(field, value))
@@ -235,7 +235,7 @@ export class FilterReader implements OperandFilter {
 
   /** `{ path: ['a', 'b'], gte: 1 }` */
   #readJsonPath(
-    { codec, names: outer }: JsonValue,
+    { codec, names: outer }: ValueWithin,
     value: Record<string, unknown>,
     path: string,
   ): Condition {
@@ -267,7 +267,7 @@ export class FilterReader implements OperandFilter {
   }
 
   /** `{ amount: { gte: '5.00' }, currency: 'EUR' }`: conditions on the parts of a nested class. */
-  #readParts(object: JsonObject, value: unknown, { path, depth }: Position): Condition {
+  #readParts(object: ObjectWithin, value: unknown, { path, depth }: ConditionPlace): Condition {
     if (value === undefined || value === skip) throw this.#invalidValue(value, path)
     if (!isPlainObject(value)) throw invalid(path, 'type', 'must be an object')
     if (depth > maxDepth) throw invalid(path, 'depth', `is nested deeper than ${maxDepth} levels`)
@@ -287,7 +287,7 @@ export class FilterReader implements OperandFilter {
   }
 
   /** @returns `undefined` for no condition: the value is `skip` */
-  #readPart(object: JsonObject, entry: NamedCondition): Condition | undefined {
+  #readPart(object: ObjectWithin, entry: NamedCondition): Condition | undefined {
     const { codec, names, shape } = object
     const { name, value, path, depth } = entry
     if (isGroup(name))
@@ -313,7 +313,7 @@ export class FilterReader implements OperandFilter {
 
   /** A condition on the object itself, such as `isNull`. */
   #readOwnTest(
-    { codec, names, shape }: JsonObject,
+    { codec, names, shape }: ObjectWithin,
     { name, value, path }: NamedCondition,
   ): Condition | undefined {
     if (readOperator(name) === undefined) {
@@ -346,24 +346,24 @@ export class FilterReader implements OperandFilter {
 }
 
 /** Where a condition is. */
-interface Position {
+interface ConditionPlace {
   readonly path: string
   readonly depth: number
 }
 
-interface NamedCondition extends Position {
+interface NamedCondition extends ConditionPlace {
   readonly name: string
   readonly value: unknown
 }
 
 /** A value within the JSON of a column, by the names that lead to it. */
-interface JsonValue {
+interface ValueWithin {
   readonly codec: ColumnCodec
   readonly names: readonly string[]
 }
 
 /** An object of a nested class. */
-interface JsonObject extends JsonValue {
+interface ObjectWithin extends ValueWithin {
   readonly shape: Shape
 }
 
