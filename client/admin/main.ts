@@ -49,7 +49,9 @@ async function draw(): Promise<void> {
   else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
     await openLater(
       () => import('./csv-import.js'),
-      ({ showImport }) => showImport(record),
+      ({ showImport }) => {
+        showImport(record)
+      },
     )
   else if (second === 'bin' && record.bin === true)
     await openLater(

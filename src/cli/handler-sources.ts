@@ -105,7 +105,7 @@ function splitParameters(text: string): string[] | undefined {
       return parts.at(-1)?.trim() === '' ? parts.slice(0, -1) : parts
     depth += brackets[token] ?? 0
     if (token === ',' && depth === 0) parts.push('')
-    else parts[parts.length - 1] += token
+    else parts.push(`${parts.pop() ?? ''}${token}`)
   }
   return undefined
 }

@@ -47,11 +47,19 @@ export type ImportableRecords = CallerRecords | Repository
 
 /** @throws {TypeError} the value is neither */
 export function toCsvRecords(where: string, records: unknown): CsvRecords {
-  if (records instanceof CallerRecords) return new RecordsOfCaller(records)
-  if (records instanceof ManyRecords) return new RecordsOfProgram(records as Repository)
+  if (isOfCaller(records)) return new RecordsOfCaller(records)
+  if (isOfProgram(records)) return new RecordsOfProgram(records)
   throw new TypeError(
     `${where}: takes the records of a caller, recordsAs(…), or of the program, database.records(…).`,
   )
+}
+
+function isOfCaller(records: unknown): records is CallerRecords {
+  return records instanceof CallerRecords
+}
+
+function isOfProgram(records: unknown): records is Repository {
+  return records instanceof ManyRecords
 }
 
 class RecordsOfCaller implements CsvRecords {
@@ -108,7 +116,7 @@ class RecordsOfProgram implements CsvRecords {
   readonly #source: Source
 
   constructor(private readonly records: Repository) {
-    this.#table = records.table as Table
+    this.#table = records.table
     this.#source = ManyRecords.sourceOf(records)
     this.described = rightsOfProgram(this.#table)
   }

@@ -2,7 +2,6 @@
 import type { TextValues } from '../http/query-string.js'
 import type { Repository } from '../records/repository.js'
 import { readCrudQuery } from '../records/rest/crud-query.js'
-import type { Table } from '../records/model/table.js'
 
 const pageSize = 500
 
@@ -12,13 +11,13 @@ export async function* pagesOf(
   query: TextValues,
   relations: readonly string[],
 ): AsyncGenerator<readonly object[], void> {
-  const table = records.table as Table
+  const { table } = records
   const { where, orderBy } = readCrudQuery(table, query).options
   const order = (orderBy.length === 0 ? [{ [table.key.property]: 'asc' }] : orderBy) as never
   const options = { where, orderBy: order, with: relations, limit: pageSize }
   let cursor: { after?: string } = {}
   for (;;) {
-    const rows = await records.list({ ...options, ...cursor } as never)
+    const rows: readonly object[] = await records.list({ ...options, ...cursor } as never)
     if (rows.length > 0) yield rows
     const last = rows.at(-1)
     if (last === undefined || rows.length < pageSize) return

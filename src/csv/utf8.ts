@@ -1,4 +1,5 @@
 /** Reads a CSV file of any source as UTF-8: the encodings in which spreadsheets save it are UTF-8, and UTF-16 with a byte order mark. */
+import { TextDecoder } from 'node:util'
 import { malformedCsv } from './csv-error.js'
 
 type Part = string | Uint8Array

@@ -192,8 +192,10 @@ export class ConditionWriter {
   }
 
   #writeSearch(condition: SearchCondition, alias: string): Sql {
-    const { test, testOne = test } = this.#context.dialect.text.search
-    return (this.#hasFewRows ? testOne : test)(searchParts(condition, alias))
+    const { search } = this.#context.dialect.text
+    const parts = searchParts(condition, alias)
+    if (this.#hasFewRows && search.testOne !== undefined) return search.testOne(parts)
+    return search.test(parts)
   }
 
   /** Selects the keys of the rows that a search finds. */

@@ -69,7 +69,7 @@ class Pay {
 class PayController {
   @Get('/', { returns: Pay })
   show(): Pay {
-    return { amount: 1 }
+    return Object.assign(new Pay(), { amount: 1 })
   }
 }
 

@@ -74,8 +74,9 @@ function numbered(type: unknown): Attempt {
     }
   }
   const { prototype } = ItemController
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'show')
   Reflect.defineMetadata('design:paramtypes', [type], prototype, 'show')
-  Get('/<id:int>')(prototype, 'show', Object.getOwnPropertyDescriptor(prototype, 'show')!)
+  Get('/<id:int>')(prototype, 'show', descriptor as PropertyDescriptor)
   Controller('/items')(ItemController)
   return { module: moduleOf(ItemController) }
 }

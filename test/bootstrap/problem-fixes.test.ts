@@ -1,7 +1,7 @@
 /** Applies the fix of each problem of the start report, after which the application starts. */
 import { readFile } from 'node:fs/promises'
 import { expect, it } from '@jest/globals'
-import { bootstrap, DeclarationError, Get, Post } from '../../src/index.js'
+import { bootstrap, DeclarationError, Post } from '../../src/index.js'
 import {
   faultyDeclarations,
   graphql,

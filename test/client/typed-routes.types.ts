@@ -230,7 +230,7 @@ export async function relatedRows(names: ('project' | 'reviews')[]): Promise<voi
     params: { with: ['project', 'reviews.author'] },
   })
   const author: { id: number; born: string } | null | undefined = found.reviews[0]?.author
-  // @ts-expect-error not named
+  // @ts-expect-error `with` does not name the ticket of a review
   found.reviews[0]?.ticket
   same<typeof found.project, SentProject>()
   const single = await client.get('/tickets/<id:int>', {

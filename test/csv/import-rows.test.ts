@@ -254,7 +254,7 @@ describe.each(await startBothEngines())('a CSV file on %s', (_engine, open) => {
           check,
         },
       )
-      const { errors } = await importing.catch(({ errors }: HttpError) => ({ errors }))
+      const { errors } = await importing.catch((error: unknown) => error as HttpError)
       expect(errors).toMatchObject([
         { row: 2, path: 'title' },
         { row: 3, path: 'projectId', code: 'reference' },

@@ -127,7 +127,7 @@ class OwnRoutes {
   }
 
   private toRows({ rows, isOwn }: NewTasks): NewTask[] {
-    return isOwn ? rows.map((row) => ({ ...row, projectId: 4711 })) : rows
+    return isOwn ? rows.map((row) => Object.assign(row, { projectId: 4711 })) : rows
   }
 }
 

@@ -49,6 +49,9 @@ class Items {}
 @Module({ controllers: [Items], records: [Item] })
 class Shop {}
 
+const money = (values: Partial<Money>): Money => Object.assign(new Money(), values)
+const rateOf = (values: Partial<Rate>): Rate => Object.assign(new Rate(), values)
+
 const engines = await startBothEngines()
 
 describe.each(engines)('%s: nested classes', (_name, open) => {
@@ -58,11 +61,11 @@ describe.each(engines)('%s: nested classes', (_name, open) => {
     database = await connect(await open(), { records: [Item] })
     await database.sync()
     app = await bootstrap(Shop, { database, listen: false, logger: false, graphql: true })
-    const rate = { percent: '12345678901234567890.1234', source: { name: 'bank' } }
+    const nineRate = { percent: '12345678901234567890.1234', source: { name: 'bank' } }
     await database.records(Item).createMany([
       {
         name: 'nine',
-        price: {
+        price: money({
           amount: '9',
           currency: 'EUR',
           places: 2,
@@ -71,22 +74,22 @@ describe.each(engines)('%s: nested classes', (_name, open) => {
           setAt: '2026-11-20T12:00:00+02:00',
           mode: 'list',
           labels: ['new', 'red'],
-          rate,
+          rate: rateOf(nineRate),
           memo: 'm',
-        },
-        offers: [{ amount: '8.50', currency: 'EUR' }],
+        }),
+        offers: [money({ amount: '8.50', currency: 'EUR' })],
       },
       {
         name: 'ten',
-        price: {
+        price: money({
           amount: '10.5',
           currency: 'USD',
           units: '9007199254740992',
           gross: false,
-          rate: { percent: '-2' },
-        },
+          rate: rateOf({ percent: '-2' }),
+        }),
       },
-      { name: 'minus', price: { amount: '-100', currency: 'EUR' } },
+      { name: 'minus', price: money({ amount: '-100', currency: 'EUR' }) },
       { name: 'free', price: null },
     ])
   })

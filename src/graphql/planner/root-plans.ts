@@ -403,7 +403,7 @@ function compilePart(entry: SelectedPart): ((object: unknown) => unknown) | unde
 }
 
 function idText(id: unknown): string | null {
-  return id === null ? null : String(id as string | number)
+  return typeof id === 'number' ? String(id) : (id as string | null)
 }
 
 /** Reports to the client that the record was written, although reading the result failed. */

@@ -33,11 +33,12 @@ function allDefinitions(
   recordOfType: RecordSchema['recordOfType'],
   byName: ReadonlyMap<string, DefinitionNode>,
 ): DefinitionNode[] {
+  const { Kind } = graphqlLibrary()
   const names = new Set(recordOfType.values())
   // The set grows during the loop.
   for (const name of names)
     for (const used of [byName.get(name) ?? []].flat().flatMap(typeNamesIn))
-      if (!recordOfType.has(used) && byName.get(used)?.kind === 'ObjectTypeDefinition')
+      if (!recordOfType.has(used) && byName.get(used)?.kind === Kind.OBJECT_TYPE_DEFINITION)
         names.add(used)
   return [...rootNames, ...names].flatMap((name) => byName.get(name) ?? [])
 }

@@ -21,7 +21,8 @@ function withoutLinkColumns(
   columns: readonly string[],
   { relations }: RecordRights,
 ): HttpRequest['query'] {
-  const { fields: _fields, ...rest } = query
+  const others = Object.entries(query).filter(([name]) => name !== 'fields')
   const fieldNames = columns.filter((name) => relations.every(({ ids }) => ids !== name))
-  return fieldNames.length === 0 ? rest : { ...rest, fields: fieldNames.join(',') }
+  if (fieldNames.length > 0) others.push(['fields', fieldNames.join(',')])
+  return Object.fromEntries(others)
 }

@@ -235,7 +235,8 @@ export class ClientRecords<T extends object> {
     const last = page.at(-1)
     const order = deletionOrder(this.#table) as OrderBy<T>
     const next = found.length > limit && last !== undefined ? this.cursorOf(last, order) : undefined
-    const rows = await Promise.all(page.map((record) => this.#conceal(record as Instance)))
+    const rows: T[] = []
+    for (const record of page) rows.push(await this.#conceal(record as Instance))
     return { rows, next }
   }
 

@@ -8,7 +8,7 @@ import type { OrderBy } from '../model/record-types.js'
 /** The rows that were deleted last come first. */
 export function deletionOrder({ deletedAt, key }: Table): OrderBy<object> {
   const property = deletedAt?.property ?? key.property
-  return { [property]: 'desc' } as OrderBy<object>
+  return { [property]: 'desc' }
 }
 
 /** A view of the deleted rows of a record with `softDelete`, in the order of `deletionOrder`. */

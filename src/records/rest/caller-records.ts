@@ -316,7 +316,7 @@ export class CallerRecords<T extends object = object> {
     await this.#checkWriteRight('delete')
     if (!this.isSoftDeleted) return { rows: [], next: undefined }
     const max = Math.min(limit, largestLimit)
-    return (await this.#records.listDeleted(max, cursor)) as DeletedRows<RowOf<T>>
+    return this.#records.listDeleted(max, cursor)
   }
 
   /**
