@@ -68,6 +68,9 @@ export const securedField = createMemberMetadata<true>('secured field')
 /** True for the changes of a record: rules about the complete object check the row after the change instead. */
 export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
 
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a decorator may return it, and it can be called
+type NoSecondError = any
+
 /**
  * Describes a property.
  *
@@ -86,19 +89,11 @@ export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
  * @param kind the name of a kind, or a thunk of a class, so that files may import each other
  * @param rules without rules, the value is required and must not be null
  */
-export function Field<
-  Kind extends KindName,
-  List extends boolean | undefined = false,
-  Nullable extends boolean | undefined = false,
->(
-  kind: Kind,
-  rules?: FieldRules & TypeRules<List, Nullable>,
-): FieldDecorator<{
-  value: KindValue<Kind>
-  words: List extends true ? `a list of ${TypeName<Kind>}` : TypeName<Kind>
-  list: List
-  nullable: Nullable
-}>
+// The compiler names the reasons of the last overload, and continues with the result of the first one that takes as many
+// arguments, which must not be a second error.
+export function Field(rules?: FieldRules): AnyDecorator
+export function Field(target: object, member: string | symbol): NoSecondError
+export function Field(value: unknown, context: DecoratorContext): NoSecondError
 export function Field<
   Declared extends Class | (() => Class | readonly Class[]),
   List extends boolean | undefined = false,
@@ -112,9 +107,19 @@ export function Field<
   list: List
   nullable: Nullable
 }>
-export function Field(rules?: FieldRules): AnyDecorator
-export function Field(target: object, member: string | symbol): void
-export function Field(value: unknown, context: DecoratorContext): void
+export function Field<
+  Kind extends KindName,
+  List extends boolean | undefined = false,
+  Nullable extends boolean | undefined = false,
+>(
+  kind: Kind,
+  rules?: FieldRules & TypeRules<List, Nullable>,
+): FieldDecorator<{
+  value: KindValue<Kind>
+  words: List extends true ? `a list of ${TypeName<Kind>}` : TypeName<Kind>
+  list: List
+  nullable: Nullable
+}>
 export function Field(...args: unknown[]): AnyDecorator | undefined {
   // A class alone is `@Field(Line)`, not a decorated class.
   const isBare =
