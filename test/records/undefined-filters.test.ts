@@ -158,7 +158,7 @@ const hollow: [label: string, make: () => object][] = [
 /** The other methods, which take no filter. */
 const methodsWithoutFilter = [
   ...['find', 'create', 'createMany', 'insertMany', 'updateMany', 'upsert', 'delete', 'deleteMany'],
-  ...['link', 'unlink', 'cursorOf'],
+  ...['restore', 'link', 'unlink', 'cursorOf'],
 ]
 
 /** Filters in which `skip` would match more rows than intended. */
