@@ -120,7 +120,7 @@ describe('a new kind on the admin page', () => {
     )
     const { faults } = (await send('name,total,parts\nLamp,a lot,[]\n')).body
     expect(faults).toEqual([
-      { row: 2, path: 'total', message: 'total must be an amount such as 12.50' },
+      { row: 2, path: 'total', code: 'type', message: 'total must be an amount such as 12.50' },
     ])
   })
 

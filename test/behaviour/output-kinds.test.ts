@@ -168,7 +168,7 @@ describe.each(await startBothEngines())(
       ...{ mark: uuid.toUpperCase(), days: [new Date(timestamp)] },
       inner: { price: 9.5, day: new Date(timestamp), big: 10n },
     }
-    const fields = 'id count size big price day at mark days inner'
+    const fields = 'id count size big price day at mark days inner { price day big }'
 
     it('is sent in the format of its kinds', async () => {
       const graphql = new GraphQL()
@@ -193,7 +193,7 @@ describe.each(await startBothEngines())(
           at: timestamp,
         },
         ...{ mark: uuid, days: ['2026-11-20'] },
-        inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
+        inner: { price: '9.50', day: '2026-11-20', big: '10' },
       }
       expect(answer.json()).toEqual({ data: { made: sent, several: [sent] } })
       await app.close()

@@ -9,6 +9,7 @@ import { readSources, root } from '../repository/source-files.js'
 const pages: Readonly<Record<string, readonly string[]>> = {
   'auth/': ['authentication.md'],
   'bootstrap/': ['configuration.md', 'authentication.md', 'applications.md', 'extending.md'],
+  'csv/': ['csv.md'],
   'engines/': ['configuration.md'],
   'extensions/': ['extending.md'],
   'fields/': ['extending.md'],

@@ -100,7 +100,7 @@ describe('An application on a replica only', () => {
     await cluster.standby.caughtUp()
     await expect(
       bootstrap(NoteModule, { database: empty, listen: false, logger: false }),
-    ).rejects.toThrow('Table note is missing.')
+    ).rejects.toThrow('2 tables are missing: note, shelf.')
   })
 })
 

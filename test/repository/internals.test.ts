@@ -99,6 +99,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   ],
   'the tables of the admin page’s texts, for comparisons': [
     'test/admin/languages.test.ts',
+    'test/browser/admin-csv-errors.test.ts',
     'test/browser/admin-german.slow.ts',
     'test/browser/admin-page.test.ts',
   ],
