@@ -1,6 +1,7 @@
 /** The jump dialog: lists, pages, new rows, and rows by their titles. */
 import { openDialog } from './dialog.js'
 import { el, listen, newId, replace } from './element.js'
+import { markOption } from './list-box.js'
 import { showError } from './notices.js'
 import { confirmLeave, go, pathTo } from './navigation.js'
 import { api, request } from './requests.js'
@@ -88,12 +89,7 @@ export function openJump(): void {
 
   const select = (index: number): void => {
     active = index
-    for (const [place, option] of [...list.children].entries()) {
-      option.setAttribute('aria-selected', String(place === index))
-      if (place !== index) continue
-      box.setAttribute('aria-activedescendant', option.id)
-      option.scrollIntoView({ block: 'nearest' })
-    }
+    markOption(box, list, index)
   }
   const open = async (target: Target | undefined): Promise<void> => {
     if (target === undefined) return

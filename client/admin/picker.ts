@@ -1,6 +1,7 @@
 /** A combobox that finds rows of another record on the server, and can create a new row (WAI-ARIA: combobox with listbox). */
 import { el, listen, newId, replace } from './element.js'
 import { icon } from './icon.js'
+import { markOption } from './list-box.js'
 import { showError } from './notices.js'
 import { may, type RecordInfo } from './schema.js'
 import { findRows, cachedTitle, loadTitles, type RowChoice } from './titles.js'
@@ -71,12 +72,7 @@ export function makePicker(options: PickerOptions): Picker {
   }
   const mark = (index: number): void => {
     active = index
-    for (const [at, option] of [...list.children].entries()) {
-      option.setAttribute('aria-selected', String(at === index))
-      if (at !== index) continue
-      input.setAttribute('aria-activedescendant', option.id)
-      option.scrollIntoView({ block: 'nearest' })
-    }
+    markOption(input, list, index)
   }
   const pick = (choice: RowChoice | null): void => {
     chosen = isMany === true ? null : choice
