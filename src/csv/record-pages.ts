@@ -18,9 +18,10 @@ export async function* pagesOf(
   let cursor: { after?: string } = {}
   for (;;) {
     const rows: readonly object[] = await records.list({ ...options, ...cursor } as never)
-    if (rows.length > 0) yield rows
+    // The cursor is created from the stored row, before the consumer can change it.
     const last = rows.at(-1)
-    if (last === undefined || rows.length < pageSize) return
-    cursor = { after: records.cursorOf(last, order) }
+    if (last !== undefined) cursor = { after: records.cursorOf(last, order) }
+    if (rows.length > 0) yield rows
+    if (rows.length < pageSize) return
   }
 }
