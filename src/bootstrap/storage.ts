@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import { createDatabase } from '../records/connect.js'
@@ -20,6 +20,7 @@ import type { Class } from '../metadata/class.js'
 import { databaseOptions, type DatabaseOptions } from '../records/database-options.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
+import { fileOfAddress, isLocalAddress } from '../engines/database-address.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
 import {
@@ -28,6 +29,8 @@ import {
   createDatabaseSessionStore,
 } from '../records/auth-stores.js'
 import { createDatabaseRevocations } from '../records/revocation-store.js'
+import { findUncovered, type Uncovered } from '../records/migrations/migration-base.js'
+import { findMigrationsFolder } from '../records/migrations/migration-files.js'
 import { readScans, ScanLog } from '../records/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
 
@@ -137,8 +140,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     for (const record of records) database.table(record)
     const isReadOnly = database.context.engine.status.isReadOnly()
     if (isReadOnly) log.warn({}, readOnly)
-    await (options.production || isReadOnly ? database.verify() : database.sync())
+    await (options.production || isReadOnly ? verifySchema(database) : database.sync())
     if (opensDatabaseItself && !options.production && !isReadOnly) {
+      if (!isInMemory(choice)) await warnUncovered(database, log)
       for (const advice of await readScans(database))
         log.warn({}, `A query reads a complete table. ${advice}`)
       scans = new ScanLog(database, servedRoute)
@@ -160,6 +164,42 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     await closeInTime(close)
     throw toStartError(error)
   }
+}
+
+// An engine without migrations, while another one has some.
+
+/** @throws {DeclarationError} `SCHEMA_DIFFERS`, which names the next command */
+async function verifySchema(database: Database): Promise<void> {
+  try {
+    await database.verify()
+  } catch (error) {
+    const uncovered = error instanceof DeclarationError ? await readUncovered(database) : undefined
+    if (!(error instanceof DeclarationError) || uncovered === undefined) throw error
+    const remedy = `${uncovered.what} ${uncovered.remedy} Then run filigree migrate up.`
+    const problems = asProblems(error.problems).map((problem) =>
+      problem.remedy.includes('filigree migrate up') ? { ...problem, remedy } : problem,
+    )
+    throw new DeclarationError(problems, { cause: error.cause })
+  }
+}
+
+function isInMemory(choice: unknown): boolean {
+  if (typeof choice !== 'string') return choice !== undefined
+  return isLocalAddress(choice) && fileOfAddress(choice) === undefined
+}
+
+async function warnUncovered(database: Database, log: Log): Promise<void> {
+  const uncovered = await readUncovered(database)
+  if (uncovered !== undefined) log.warn({}, `${uncovered.what} ${uncovered.remedy}`)
+}
+
+/** The commands report files that cannot be read. */
+function readUncovered({ engineName }: Database): Promise<Uncovered | undefined> {
+  const folder = findMigrationsFolder(process.cwd())
+  return findUncovered(folder, engineName, undefined).then(
+    ([uncovered]) => uncovered,
+    () => undefined,
+  )
 }
 
 // A database that fails or stops responding during the start.

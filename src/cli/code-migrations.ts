@@ -1,5 +1,5 @@
 /**
- * Migrations in code: finds their folder, imports them, and compiles them for servers without TypeScript. A compiled file
+ * Migrations in code: imports them, and compiles them for servers without TypeScript. A compiled file
  * begins with the checksum of its source, so that the same database accepts both.
  */
 import { existsSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { dialects } from '../engines/engine-for-url.js'
 import {
+  builtFolderOf,
   isCodeFile,
   migrationError,
   readMigrations,
@@ -19,21 +20,6 @@ import { importFile, type LoadFile } from '../records/migrations/migration-modul
 import type { Terminal } from './command.js'
 import { canImport, findLoader } from './load-application.js'
 import { isSource } from './project-files.js'
-
-/**
- * @param named the option `--folder`
- * @returns the absolute path: `migrations`, or `dist/migrations` if only this folder exists
- */
-export function findMigrationsFolder(cwd: string, named = 'migrations'): string {
-  const folder = resolve(cwd, named)
-  const built = builtFolderOf(folder)
-  return !existsSync(folder) && existsSync(built) ? built : folder
-}
-
-/** @returns `dist/migrations` for `migrations` */
-export function builtFolderOf(folder: string): string {
-  return join(dirname(folder), 'dist', basename(folder))
-}
 
 /** @returns a function that imports a migration. For a source that this process cannot import, it imports the compiled file */
 export function loadMigrationsWith({
@@ -79,10 +65,9 @@ export async function buildMigrations(folder: string, target: string): Promise<s
 }
 
 /** Every engine has the same migrations in code. */
-async function readCode(folder: string): Promise<CodeMigration[]> {
+async function readCode(folder: string): Promise<readonly CodeMigration[]> {
   const [dialect] = dialects
-  const { files } = await readMigrations(folder, dialect?.name ?? '')
-  return files.filter((file) => file.kind === 'code')
+  return (await readMigrations(folder, dialect?.name ?? '')).codeFiles
 }
 
 function toBuiltName(source: string): string {

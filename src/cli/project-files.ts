@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, basename, resolve, sep } from 'node:path'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from './command.js'
 
@@ -26,6 +26,23 @@ export async function readEngines(cwd: string): Promise<readonly string[] | unde
   const isList = Array.isArray(engines) && engines.length > 0
   if (isList && engines.every((name): name is string => typeof name === 'string')) return engines
   throw new UsageError('package.json: filigree.engines must be a list of names of engines.')
+}
+
+/** Writes `filigree.engines` of package.json, and changes nothing else in the file. */
+export async function writeEngines(cwd: string, engines: readonly string[]): Promise<void> {
+  const file = join(cwd, 'package.json')
+  const text = await readFile(file, 'utf8')
+  const list = JSON.stringify(engines).replaceAll(',', ', ')
+  const found = /("filigree"\s*:\s*\{[^{}]*?"engines"\s*:\s*)\[[^\]]*\]/
+  const changed = text.replace(found, (_, before: string) => before + list)
+  await writeFile(file, changed === text ? withEngines(text, engines) : changed)
+}
+
+/** For a file whose `filigree` contains other objects before the list. */
+function withEngines(text: string, engines: readonly string[]): string {
+  const content = JSON.parse(text) as { filigree?: object }
+  const changed = { ...content, filigree: { ...content.filigree, engines } }
+  return `${JSON.stringify(changed, null, /^[ \t]+/m.exec(text)?.[0] ?? 2)}\n`
 }
 
 async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: unknown }> {

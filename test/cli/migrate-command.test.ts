@@ -185,7 +185,7 @@ describe('filigree migrate', () => {
     expect(await inFolder('check')).toEqual({
       code: 0,
       out: 'The migrations fit the records.\n',
-      err: '',
+      err: expect.stringContaining('filigree migrate adopt sqlite'),
     })
     const snapshot = join(cwd, 'migrations', 'schema.postgres.json')
     const text = await readFile(snapshot, 'utf8')
@@ -222,7 +222,7 @@ describe('filigree migrate', () => {
   })
 
   it.each([
-    [[], 'the action is missing. Actions: make, up, down, status, check, build.'],
+    [[], 'the action is missing. Actions: make, up, down, status, check, build, adopt.'],
     [['make'], 'the name is missing'],
     [['up', 'twice'], 'unexpected argument "twice"'],
     [['down', '--steps', 'x'], '--steps x is not a number from 1.'],

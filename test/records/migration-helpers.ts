@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from '@jest/globals'
 import { connect, type Database } from '../../src/index.js'
+import * as adopt from '../../src/records/migrations/adopt-engine.js'
 import * as make from '../../src/records/migrations/make-migration.js'
 import * as run from '../../src/records/migrations/migrations.js'
 import type { Class } from '../public-types.js'
@@ -59,6 +60,15 @@ export function makeMigration(
   options?: make.MakeOptions,
 ): Promise<make.MadeMigration | undefined> {
   return make.makeMigration(internalsOf(database), name, options)
+}
+
+/** `filigree migrate adopt ENGINE` */
+export function adoptEngine(
+  database: Database,
+  engine: string,
+  options: make.MakeOptions = {},
+): Promise<adopt.AdoptedEngine | undefined> {
+  return adopt.adoptEngine(internalsOf(database).tables, { ...options, engine })
 }
 
 /** `filigree migrate make NAME --empty` */

@@ -22,10 +22,11 @@ import type { Difference } from '../../records/schema/difference-kinds.js'
 import { isSettled, toProblems } from '../../records/schema/sync.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
+import { findMigrationsFolder } from '../../records/migrations/migration-files.js'
 import { readTables } from '../../records/model/read-table.js'
 import { findScans } from '../../records/scan-log.js'
 import { reachable } from '../../routing/route.js'
-import { findMigrationsFolder, loadMigrationsWith } from '../code-migrations.js'
+import { loadMigrationsWith } from '../code-migrations.js'
 import {
   engineInUse,
   openForReading,
@@ -299,18 +300,16 @@ export async function examineMigrations(
   }
   try {
     const engines = await readEngines(cwd)
+    const uncovered = await findUncovered(folder, engineInUse(plan, options.database), engines)
     const differences = await checkMigrations(readTables(plan.records, new Problems()), {
       folder,
-      engines,
+      engines: engines?.filter((name) => uncovered.every((one) => one.engine !== name)),
       load: loadMigrationsWith(terminal),
     })
-    const engine = engineInUse(plan, options.database)
-    const uncovered =
-      engine === undefined ? undefined : await findUncovered(folder, engine, engines)
     const remedy = 'Write a migration: filigree migrate make <name>.'
     const problems = [
       ...differences.map((what) => ({ what, remedy })),
-      ...(uncovered === undefined ? [] : [uncovered]),
+      ...uncovered.map(({ what, remedy }) => ({ what, remedy })),
     ]
     if (problems.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
     return problems.map((problem) => ({ about, state: 'note', ...problem }))

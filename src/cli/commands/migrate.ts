@@ -1,6 +1,7 @@
 /** `filigree migrate`: writes, runs, undoes, lists and checks the migrations of an application's records. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { dialects } from '../../engines/engine-for-url.js'
 import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class.js'
@@ -19,15 +20,12 @@ import {
   makeMigration,
 } from '../../records/migrations/make-migration.js'
 import type { LoadFile } from '../../records/migrations/migration-module.js'
+import { adoptEngine } from '../../records/migrations/adopt-engine.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
+import { builtFolderOf, findMigrationsFolder } from '../../records/migrations/migration-files.js'
 import { readTables } from '../../records/model/read-table.js'
 import { loadApplication, planForDatabase, engineInUse, openDatabase } from '../load-application.js'
-import {
-  buildMigrations,
-  builtFolderOf,
-  findMigrationsFolder,
-  loadMigrationsWith,
-} from '../code-migrations.js'
+import { buildMigrations, loadMigrationsWith } from '../code-migrations.js'
 import {
   defineCommand,
   flag,
@@ -38,7 +36,9 @@ import {
   UsageError,
 } from '../command.js'
 import { describeTime, toJson } from '../output.js'
-import { readEngines } from '../project-files.js'
+import { readEngines, writeEngines } from '../project-files.js'
+
+const engineNames = dialects.map(({ name }) => name)
 
 const actions = {
   make: 'writes a migration for every engine: <stamp>_<name>.<engine>.sql. Read the file before it runs',
@@ -48,11 +48,12 @@ const actions = {
   check:
     'compares the files with the records, without a database unless --database is set. The exit code is 1 if they differ',
   build: 'compiles migrations in code into dist/migrations, for servers without TypeScript',
+  adopt: 'writes the first migration for another engine',
 } as const
 
 export const migrateCommand = defineCommand({
   group: 'Data',
-  usage: 'filigree migrate make <name> | up | down | status | check | build',
+  usage: 'filigree migrate make <name> | up | down | status | check | build | adopt <engine>',
   summary: "writes and runs the migrations of the application's records",
   description: `Changes the schema of the application's database: its option "database", otherwise DATABASE_URL. Behind a pooler set
 DATABASE_DIRECT_URL. The application is not started. "filigree": { "engines": […] } in package.json names the engines that files
@@ -73,6 +74,7 @@ are written and checked for.`,
     'filigree migrate make fill-price --code',
     'filigree migrate up',
     'filigree migrate down --steps 2',
+    `filigree migrate adopt ${engineNames.at(-1) ?? ''}`,
   ],
   maxPositionals: 2,
   run: async ({ values, positionals: [action, name = ''] }, terminal) => {
@@ -91,6 +93,7 @@ are written and checked for.`,
     const plan = await planForDatabase(application)
     const engine = engineInUse(plan, application.options.database)
     const open = () => openDatabase(plan, application.options.database, terminal)
+    if (action === 'adopt') return adopt(plan.records, engine, options, { open, terminal })
     if (action === 'check') {
       const messages = values.database ? await readTableDifferences(await open()) : []
       return check(plan.records, engine, { ...options, messages }, terminal)
@@ -100,8 +103,8 @@ are written and checked for.`,
       const succeeded = await databaseActions[action](database, options, terminal)
       if (engine !== undefined && readsFiles) {
         // Warns if there are no migrations for the engine of the database in use.
-        const uncovered = await findUncovered(folder, engine, engines)
-        if (uncovered !== undefined) await terminal.err(`${uncovered.what}\n${uncovered.remedy}\n`)
+        for (const { what, remedy } of await findUncovered(folder, engine, engines))
+          await terminal.err(`${what}\n${remedy}\n`)
       }
       return succeeded
     } finally {
@@ -136,7 +139,12 @@ function checkAction(
   }
   if (action === 'make' && name === '')
     throw new UsageError('the name is missing. Write make add-price.')
-  if (action !== 'make' && name !== '')
+  if (action === 'adopt' && !engineNames.includes(name)) {
+    const hint =
+      name === '' ? 'the engine is missing.' : `${JSON.stringify(name)} is not an engine.`
+    throw new UsageError(`${hint} Engines: ${engineNames.join(', ')}.`)
+  }
+  if (action !== 'make' && action !== 'adopt' && name !== '')
     throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
   if (options.empty && options.code)
     throw new UsageError('--empty writes SQL and --code writes TypeScript. Choose one.')
@@ -213,21 +221,58 @@ async function check(
   const problems = new Problems()
   const tables = readTables(records, problems)
   problems.throwIfAny()
-  const found = [...(await checkMigrations(tables, { folder, engines, load })), ...messages]
-  const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
-  // If package.json names the engines, development can use another one.
-  if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
-  if (json) {
-    await terminal.out(toJson({ problems: found }))
-    return found.length === 0
+  const uncovered = await findUncovered(folder, engine, engines)
+  const covered = engines?.filter((name) => uncovered.every((one) => one.engine !== name))
+  const found = [
+    ...(await checkMigrations(tables, { folder, engines: covered, load })),
+    ...messages,
+  ]
+  const lines =
+    found.length === 0 ? [] : [...found, 'Write a migration: filigree migrate make <name>.']
+  for (const { isOptional, what, remedy } of uncovered) {
+    lines.push(what, remedy)
+    if (!isOptional) found.push(what)
   }
-  if (found.length === 0) {
-    await terminal.out('The migrations fit the records.\n')
+  if (json) await terminal.out(toJson({ problems: found }))
+  else {
+    if (found.length === 0) await terminal.out('The migrations fit the records.\n')
+    if (lines.length > 0) await terminal.err(`${lines.join('\n')}\n`)
+  }
+  return found.length === 0
+}
+
+/**
+ * Writes the files of another engine, and its name into package.json. The database is only opened if it is of that engine,
+ * because the start may have made its tables already.
+ */
+async function adopt(
+  records: readonly Class[],
+  engineInUse: string | undefined,
+  { name: engine, folder, engines, json }: MigrateOptions,
+  { open, terminal }: { readonly open: () => Promise<Database>; readonly terminal: Terminal },
+): Promise<boolean> {
+  const { cwd, out, err } = terminal
+  const problems = new Problems()
+  const tables = readTables(records, problems)
+  problems.throwIfAny()
+  const database = engineInUse === engine ? await open() : undefined
+  try {
+    const adopted = await adoptEngine(tables, { engine, folder, database })
+    const isAdded = engines !== undefined && !engines.includes(engine)
+    if (isAdded) await writeEngines(cwd, [...engines, engine])
+    const { applied = [], warnings = [] } = adopted ?? {}
+    const files = (adopted?.files ?? []).map((file) => relative(cwd, file))
+    const lines = [
+      ...(adopted === undefined ? [`There are migrations for ${engine} already.`] : files),
+      ...(isAdded ? [`package.json: filigree.engines names ${engine} now.`] : []),
+      ...applied.map((one) => `already applied to this database: ${one}`),
+    ]
+    await out(json ? toJson({ files, applied, warnings }) : `${lines.join('\n')}\n`)
+    if (!json) await err(warnings.map((warning) => `note: ${warning}\n`).join(''))
     return true
+  } finally {
+    await database?.close()
   }
-  const fix = 'Write a migration: filigree migrate make <name>.'
-  await terminal.err(`${[...found, fix].join('\n')}\n`)
-  return false
 }
 
 const databaseActions = { make, up, down, status }

@@ -18,12 +18,19 @@ import {
   migrationError,
   newestTimestamp,
   readMigrations,
+  toContainsLine,
   writeMigrationFile,
   writeNewFile,
   type SqlMigration,
 } from './migration-files.js'
 import { needsMigration, writeMigration } from './migration-text.js'
-import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
+import {
+  chooseDialects,
+  readBase,
+  readContained,
+  withoutSnapshot,
+  findUncovered,
+} from './migration-base.js'
 import type { Catalogue, TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
 import { schemaAfter, toCatalogue, writeSnapshot } from './schema-snapshot.js'
@@ -94,22 +101,18 @@ export async function makeMigration(
     steps = repairManualChanges(making, steps)
   }
   const migrationName = await nextName(folder, name, making.now)
-  const files: string[] = []
-  const applied: string[] = []
+  const { files, applied } = await writeAsItWas(making, steps)
   const warnings: string[] = []
-  for (const { dialect, differences, forgotten, isAdopted } of steps) {
-    if (isAdopted && dialect.tables.replay !== undefined) {
-      const before = `${toStamp(making.now - 1000)}_as-it-was`
-      const tables = await dialect.tables.replay.dump(database.context.engine)
-      const text = `-- The tables of the database before its first migration.\n${tables}`
-      files.push(await writeMigrationFile(folder, before, dialect.name, text))
-      applied.push(...(await markAsApplied(making)))
-    }
+  const contained = await Promise.all(
+    steps.map(({ dialect, isFirst }) => (isFirst ? readContained(folder, dialect) : undefined)),
+  )
+  for (const [index, { dialect, differences, forgotten }] of steps.entries()) {
     const written = writeMigration(differences, forgotten, dialect)
-    files.push(await writeMigrationFile(folder, migrationName, dialect.name, written.text))
+    const contains = contained[index]
+    const text = contains === undefined ? written.text : toContainsLine(contains) + written.text
+    files.push(await writeMigrationFile(folder, migrationName, dialect.name, text))
     warnings.push(...written.warnings.map((warning) => `${dialect.product.title}: ${warning}`))
   }
-  files.unshift(...(await fillFirst(folder, migrationName, steps)))
   for (const { dialect, schemas, base } of steps) {
     if (dialect.tables.replay !== undefined) continue
     const after =
@@ -135,11 +138,20 @@ export async function makeEmptyMigration(
 ): Promise<readonly string[]> {
   const migrationName = await nextName(folder, name, now())
   const text = `${ownStatements}\n\n-- down\n`
-  return Promise.all(
-    chooseDialects(engines).map((dialect) =>
-      writeMigrationFile(folder, migrationName, dialect.name, text),
-    ),
-  )
+  const chosen = chooseDialects(engines)
+  for (const { name } of chosen) {
+    const [uncovered] = await findUncovered(folder, undefined, [name])
+    if (uncovered !== undefined)
+      throw migrationError('MIGRATION_MISSING', uncovered.what, uncovered.remedy)
+  }
+  const paths: string[] = []
+  for (const dialect of chosen) {
+    const isFirst = (await readBase(folder, dialect))?.size === 0
+    paths.push(await writeMigrationFile(folder, migrationName, dialect.name, text))
+    if (isFirst && dialect.tables.replay === undefined)
+      await writeSnapshot(folder, dialect.name, new Map())
+  }
+  return paths
 }
 
 /**
@@ -184,31 +196,24 @@ export const down = async ({ sql }) => {
 `,
 }
 
-/**
- * The first migration of an engine makes everything from an empty database. Older migrations of other engines get a
- * file without statements, because `up` requires one for each.
- *
- * @returns the paths of the files
- */
-async function fillFirst(
-  folder: string,
-  migrationName: string,
+/** For an engine whose files are run to find the schema: the present tables become its first migration. */
+async function writeAsItWas(
+  making: Making,
   steps: readonly EngineStep[],
-): Promise<string[]> {
-  const paths: string[] = []
-  for (const { dialect, isFirst } of steps) {
-    if (!isFirst) continue
-    const { missing } = await readMigrations(folder, dialect.name)
-    for (const name of missing) {
-      const text = `-- Nothing to do: ${migrationName} makes everything for this engine.
-
--- down
--- Nothing to do.
-`
-      paths.push(await writeMigrationFile(folder, name, dialect.name, text))
-    }
+): Promise<{ files: string[]; applied: string[] }> {
+  const { database, folder, now } = making
+  const [files, applied]: [string[], string[]] = [[], []]
+  for (const { dialect, isAdopted } of steps) {
+    const { replay } = dialect.tables
+    if (!isAdopted || replay === undefined) continue
+    const tables = await replay.dump(database.context.engine)
+    const text = `-- The tables of the database before its first migration.\n${tables}`
+    files.push(
+      await writeMigrationFile(folder, `${toStamp(now - 1000)}_as-it-was`, dialect.name, text),
+    )
+    applied.push(...(await markAsApplied(making)))
   }
-  return paths
+  return { files, applied }
 }
 
 /** A name with the current time, or a later time than the newest file, because files run in the order of their names. */
@@ -309,7 +314,11 @@ function repairManualChanges(
  *
  * @returns the names of the migrations that were not marked as applied before
  */
-async function markAsApplied({ database, folder, now }: Making): Promise<string[]> {
+export async function markAsApplied({
+  database,
+  folder,
+  now,
+}: Pick<Making, 'database' | 'folder' | 'now'>): Promise<string[]> {
   const { sqlFiles } = await readMigrations(folder, database.engineName)
   const files = sqlFiles.filter((file) => !isOwn(file, database.context.dialect))
   await prepareMigrations(database)
@@ -322,7 +331,7 @@ async function markAsApplied({ database, folder, now }: Making): Promise<string[
 }
 
 /** Whether a migration has statements of the user: it begins with the line of an empty one, or changes no table. */
-function isOwn({ up }: SqlMigration, { can }: Dialect): boolean {
+export function isOwn({ up }: SqlMigration, { can }: Dialect): boolean {
   if (up.trimStart().startsWith(ownStatements)) return true
   const code = splitStatements(up, can).map((statement) => readBareCode(statement, can).trim())
   return code.length > 0 && !code.some((statement) => /^(?:create|alter|drop)\b/i.test(statement))

@@ -64,30 +64,64 @@ export function withoutSnapshot({ name, product: { title } }: Dialect): Error {
 }
 
 /**
- * Checks whether the engine of the database in use has migrations.
+ * Finds what the first migration of an engine contains, if other engines have older ones.
  *
+ * @returns the name of the newest migration, in SQL or in code
+ */
+export async function readContained(
+  folder: string,
+  { name }: Dialect,
+): Promise<string | undefined> {
+  const { missing, codeFiles } = await readMigrations(folder, name)
+  if (missing.length === 0) return undefined
+  return [...missing, ...codeFiles.map((file) => file.name)].sort().at(-1)
+}
+
+/** An engine that the files of a project do not cover. */
+export interface Uncovered {
+  readonly engine: string
+  /** True if it is the engine of the database in use, and package.json names other engines. */
+  readonly isOptional: boolean
+  readonly what: string
+  /** Names the next command. */
+  readonly remedy: string
+}
+
+/**
+ * Finds the engines without migrations, if other engines have some.
+ *
+ * @param inUse the engine of the database in use
  * @param engines `"filigree": { "engines": ["postgres"] }` of package.json
- * @returns `undefined` if it has some, or if no engine has any
  */
 export async function findUncovered(
   folder: string,
-  engine: string,
+  inUse: string | undefined,
   engines: readonly string[] | undefined,
-): Promise<{ readonly what: string; readonly remedy: string } | undefined> {
-  const { sqlFiles: files, engines: withFiles } = await readMigrations(folder, engine)
-  const isWritten = engines?.includes(engine) ?? true
-  if (withFiles.size === 0 || (isWritten && files.length > 0)) return undefined
-  const title = dialects.find(({ name }) => name === engine)?.product.title ?? engine
-  const list = JSON.stringify([...(engines ?? []), engine]).replaceAll(',', ', ')
-  return {
-    what:
-      files.length === 0
-        ? `There are no migrations for ${title}, the engine of the database in use.`
-        : `No new migrations are written for ${title}, the engine of the database in use.`,
-    remedy: isWritten
-      ? 'Write one: filigree migrate make <name>.'
-      : `Write "filigree": { "engines": ${list} } into package.json, then run filigree migrate make <name>.`,
+): Promise<Uncovered[]> {
+  const names = new Set([...(inUse === undefined ? [] : [inUse]), ...(engines ?? [])])
+  const uncovered: Uncovered[] = []
+  for (const engine of names) {
+    const { sqlFiles: files, engines: withFiles } = await readMigrations(folder, engine)
+    const isWritten = engines?.includes(engine) ?? true
+    if (withFiles.size === 0 || (isWritten && files.length > 0)) continue
+    const title = dialects.find(({ name }) => name === engine)?.product.title ?? engine
+    const which = engine === inUse ? ', the engine of the database in use' : ''
+    const list = JSON.stringify([...(engines ?? []), engine]).replaceAll(',', ', ')
+    uncovered.push({
+      engine,
+      isOptional: !isWritten,
+      ...(files.length === 0
+        ? {
+            what: `There are no migrations for ${title}${which}.`,
+            remedy: `Write them: filigree migrate adopt ${engine}.`,
+          }
+        : {
+            what: `No new migrations are written for ${title}${which}.`,
+            remedy: `Write "filigree": { "engines": ${list} } into package.json, then run filigree migrate make <name>.`,
+          }),
+    })
   }
+  return uncovered
 }
 
 /**

@@ -4,11 +4,15 @@
  * database to the schema of the records. `schema.postgres.json` next to them holds the schema after PostgreSQL's
  * migrations, for developers who are not connected to one. SQLite's migrations are run in memory instead.
  *
+ * The first file of an engine that was added later begins with `-- filigree: contains all migrations until <name>`. It makes
+ * everything that the other engines' files up to that name make, so these, and older migrations in code, do not run on it.
+ *
  * A migration in code is one file for all engines, `20261121103000_fill-price.ts`. It changes rows, not tables.
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
@@ -33,6 +37,11 @@ export interface SqlMigration extends NamedMigration {
   readonly down: string
   /** If false, each statement is committed by itself. */
   readonly inTransaction: boolean
+  /**
+   * Set for the first migration of an engine that was added later: it makes everything that the migrations up to this name
+   * make on other engines.
+   */
+  readonly contains: string | undefined
 }
 
 export interface CodeMigration extends NamedMigration {
@@ -42,10 +51,12 @@ export interface CodeMigration extends NamedMigration {
 }
 
 export interface MigrationFolder {
-  /** All migrations of one engine, oldest first. */
+  /** All migrations that run on one engine, oldest first. */
   readonly files: readonly MigrationFile[]
   /** The SQL files among them. They alone lead to the schema of the records. */
   readonly sqlFiles: readonly SqlMigration[]
+  /** All migrations in code, also those that the engine's first migration contains. */
+  readonly codeFiles: readonly CodeMigration[]
   /** Migrations that other engines have and this one lacks. */
   readonly missing: readonly string[]
   /** The engines that have any SQL file. */
@@ -71,12 +82,31 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
     names.filter(isCodeFile).map((name) => readCodeMigration(folder, name)),
   )
   checkUnique([...all, ...codeFiles.map(({ name }) => name)])
+  const isContained = (name: string): boolean =>
+    sqlFiles.some(({ contains }) => contains !== undefined && name <= contains)
+  const runningCode = codeFiles.filter(({ name }) => !isContained(name))
   return {
-    files: [...sqlFiles, ...codeFiles].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    files: [...sqlFiles, ...runningCode].sort((a, b) => (a.name < b.name ? -1 : 1)),
     sqlFiles,
-    missing: all.filter((name) => !engineFiles.includes(name)),
+    codeFiles,
+    missing: all.filter((name) => !engineFiles.includes(name) && !isContained(name)),
     engines: new Set(engineNames.filter((one) => namesOf(one).length > 0)),
   }
+}
+
+/**
+ * @param named the option `--folder`
+ * @returns the absolute path: `migrations`, or `dist/migrations` if only this folder exists
+ */
+export function findMigrationsFolder(cwd: string, named = 'migrations'): string {
+  const folder = resolve(cwd, named)
+  const built = builtFolderOf(folder)
+  return !existsSync(folder) && existsSync(built) ? built : folder
+}
+
+/** @returns `dist/migrations` for `migrations` */
+export function builtFolderOf(folder: string): string {
+  return join(dirname(folder), 'dist', basename(folder))
 }
 
 async function readNames(folder: string): Promise<string[]> {
@@ -150,7 +180,7 @@ async function readMigration(
     name,
     up: text.slice(0, mark?.start),
     down: mark === undefined ? '' : text.slice(mark.end).trim(),
-    inTransaction: !isWithoutTransaction(comments, file),
+    ...readDirective(comments, file),
     hash: hashOf(text),
   }
 }
@@ -219,13 +249,25 @@ function findMark(comments: readonly LineComment[], file: string): LineComment |
 
 const withoutTransaction = 'no transaction'
 
-/** Reads the first line, `-- filigree: no transaction`. */
-function isWithoutTransaction(comments: readonly LineComment[], file: string): boolean {
-  let isFound = false
+/** The first line of an engine's first migration, if other engines have older ones. */
+const containsLine = /^contains all migrations until (\S+)$/
+
+/** @returns the first line of a migration that makes everything that the migrations up to this name make */
+export function toContainsLine(name: string): string {
+  return `-- filigree: contains all migrations until ${name}\n`
+}
+
+/** Reads the first line: `-- filigree: no transaction`, or the one of `toContainsLine`. */
+function readDirective(
+  comments: readonly LineComment[],
+  file: string,
+): Pick<SqlMigration, 'inTransaction' | 'contains'> {
+  let [inTransaction, contains]: [boolean, string | undefined] = [true, undefined]
   for (const { text, line } of comments) {
     const directive = /^\s*-{2,}[\s-]*filigree\s*:(.*)/i.exec(text)?.[1]?.trim()
     if (directive === undefined) continue
-    if (directive !== withoutTransaction) {
+    const until = containsLine.exec(directive)?.[1]
+    if (until === undefined && directive !== withoutTransaction) {
       const suggestion = didYouMean(directive, [withoutTransaction])
       throw migrationError(
         'MIGRATION_FAILED',
@@ -233,16 +275,17 @@ function isWithoutTransaction(comments: readonly LineComment[], file: string): b
         `${suggestion} Write "-- filigree: ${withoutTransaction}" as the first line, or no such line.`.trim(),
       )
     }
-    if (line > 1) {
+    if (line > 1 && !(line === 2 && contains !== undefined)) {
       throw migrationError(
         'MIGRATION_FAILED',
-        `${file}, line ${line}: "-- filigree: ${withoutTransaction}" must be the first line.`,
+        `${file}, line ${line}: "-- filigree: ${directive}" must be the first line.`,
         'Move it there, or remove it.',
       )
     }
-    isFound = true
+    if (until === undefined) inTransaction = false
+    else contains = until
   }
-  return isFound
+  return { inTransaction, contains }
 }
 
 export function migrationError(

@@ -78,8 +78,8 @@ export async function checkMigrations(
 async function checkCode(folder: string, load: LoadFile): Promise<void> {
   const [dialect] = chooseDialects(undefined)
   if (dialect === undefined) return
-  for (const file of (await readMigrations(folder, dialect.name)).files)
-    if (file.kind === 'code') await loadMigration(file, load)
+  for (const file of (await readMigrations(folder, dialect.name)).codeFiles)
+    await loadMigration(file, load)
 }
 
 export interface MigrationOptions {
@@ -372,7 +372,7 @@ function missingFor({ engineName }: Database, name: string, isFirst: boolean): E
     'MIGRATION_MISSING',
     `Migration ${name} has no file for this engine: ${file}.`,
     isFirst
-      ? `Add "${engineName}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`
+      ? `Write the migrations for it: filigree migrate adopt ${engineName}.`
       : 'Write it next to the other one. If this engine needs no changes, a comment is enough.',
   )
 }
