@@ -89,8 +89,8 @@ type NoSecondError = any
  * @param kind the name of a kind, or a thunk of a class, so that files may import each other
  * @param rules without rules, the value is required and must not be null
  */
-// The compiler names the reasons of the last overload, and continues with the result of the first one that takes as many
-// arguments, which must not be a second error.
+// Where more than three overloads take the number of arguments, the compiler names the reasons of the last one only. It
+// continues with the result of the first one, which must not be a second error. The last overload is there for these reasons.
 export function Field(rules?: FieldRules): AnyDecorator
 export function Field(target: object, member: string | symbol): NoSecondError
 export function Field(value: unknown, context: DecoratorContext): NoSecondError
@@ -120,6 +120,7 @@ export function Field<
   list: List
   nullable: Nullable
 }>
+export function Field(kindOrRules: KindName | FieldRules): AnyDecorator
 export function Field(...args: unknown[]): AnyDecorator | undefined {
   // A class alone is `@Field(Line)`, not a decorated class.
   const isBare =

@@ -15,6 +15,9 @@ import { Field, Record, connect } from '${framework}'
   @Field('id') id!: number
   @Field('string', { maxLenght: 3 }) b!: string
   @Field('string', { optional: 'yes' }) c!: string
+  @Field('intger') d!: string
+  @Field('intger', { optional: true }) e!: string
+  @Field({ optionl: true }) f!: string
 }
 const database = await connect('sqlite::memory:', { record: [Mistaken] })
 database.onChange((change) => change.evnt)
@@ -47,6 +50,9 @@ it('names one reason for each mistake, at its place', async () => {
   expect(messages.map((lines) => lines.at(-1)?.trim())).toEqual([
     expect.stringMatching(/'maxLenght' does not exist .* Did you mean to write 'maxLength'\?$/),
     expect.stringMatching(/^Type 'string' is not assignable to type 'boolean/),
+    expect.stringMatching(/^Argument of type '"intger"' is not assignable to .*"integer"/),
+    expect.stringMatching(/^Argument of type '"intger"' is not assignable to .*"integer"/),
+    expect.stringMatching(/'optionl' does not exist .* Did you mean to write 'optional'\?$/),
     expect.stringMatching(/'record' does not exist .* Did you mean to write 'records'\?$/),
     expect.stringMatching(/'evnt' does not exist on type 'Change'/),
     expect.stringMatching(/^Type 'string' is not assignable to type 'true'/),
