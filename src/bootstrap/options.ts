@@ -24,7 +24,7 @@ import {
 } from '../http/error-form.js'
 import { silentLog, type Log } from '../core/log.js'
 import { liveOptions, type ResolvedLiveOptions } from '../live/live.js'
-import { readPackageName } from './package-name.js'
+import { readPackageInfo } from './package-info.js'
 import { readPublicUrl } from './public-url.js'
 import { timesOptions, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
@@ -232,12 +232,13 @@ export function resolveOptions(
   // Clients must send a prefix that a proxy removes.
   const serverPath = publicUrl === undefined ? undefined : new URL(publicUrl).pathname
   const closed = options.auth?.closed === true
+  const { name: title, version } = readPackageInfo()
   return Object.freeze({
     ...{ listen, client, publicUrl, trustProxy, basePath, unknownKeys, workers, errorPage },
     port: values.port ?? environment.port ?? 3000,
     host: values.host ?? environment.host ?? '::',
     docs: resolveDocsOptions(values.docs, problems, {
-      ...{ closed, server: serverPath, title: readPackageName() },
+      ...{ closed, server: serverPath, title, version },
     }),
     errors: resolveErrorsOptions(options.errors, isOfPackage),
     limits: resolveLimits(options.limits ?? {}),

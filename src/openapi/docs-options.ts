@@ -23,8 +23,8 @@ export const docsOptions = declareOptions({
     .default('/swagger'),
   /** The name of the application. Default: the name in `package.json`, otherwise `API`. */
   title: option.text('Give a text.').shown(),
-  /** The application's own version. Default `1.0.0`. */
-  version: option.text('Give a text.').shown().default('1.0.0'),
+  /** The application's own version. Default: the version in `package.json`, otherwise `1.0.0`. */
+  version: option.text('Give a text.').shown(),
   /** A description of the application, in Markdown. */
   description: option.text('Give a text.').shown(),
   /**
@@ -67,25 +67,27 @@ interface DocsDefaults {
   readonly closed?: boolean
   readonly server?: string | undefined
   readonly title?: string | undefined
+  readonly version?: string | undefined
 }
 
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
  * @param problems receives invalid servers and tags
  * @param defaults `closed`: reads need a token, unless something else is said. `server`: the path of the public address.
- * `title`: the name of the application
+ * `title`, `version`: the name and the version of the application
  * @returns `undefined` if it is off
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
   problems: Problems,
-  { closed = false, server = '/', title = 'API' }: DocsDefaults = {},
+  { closed = false, server = '/', title = 'API', version = '1.0.0' }: DocsDefaults = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
   const { servers, tags, secured, ...values } = docsOptions.read(options)
   return Object.freeze({
     ...values,
     title: values.title ?? title,
+    version: values.version ?? version,
     servers: readServers(servers ?? [server], problems),
     tags: readTags(tags, problems),
     access: toAccess(secured ?? closed),

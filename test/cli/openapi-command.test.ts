@@ -31,7 +31,7 @@ describe('filigree openapi', () => {
     const { code, out, err } = await run('openapi', join(root, 'test/cli/shop-main.ts'))
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const document = JSON.parse(out)
-    expect(document.info).toEqual({ title: 'Shop in one file', version: '1.0.0' })
+    expect(document.info).toEqual({ title: 'Shop in one file', version: '0.1.0' })
     expect(Object.keys(document.paths)).toContain('/items/old')
   })
 

@@ -75,7 +75,9 @@ describe('/swagger/openapi.json and .yaml', () => {
     expect(json.json()).toEqual(app.openapi)
     const yaml = await app.inject('/swagger/openapi.yaml')
     expect(yaml.headers['content-type']).toBe('application/yaml; charset=utf-8')
-    expect(yaml.body).toMatch(/^openapi: 3\.1\.1\ninfo:\n {2}title: filigree\n/)
+    expect(yaml.body).toMatch(
+      /^openapi: 3\.1\.1\ninfo:\n {2}title: filigree\n {2}version: 0\.1\.0\n/,
+    )
   })
 
   it.each([
