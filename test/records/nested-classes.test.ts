@@ -179,6 +179,7 @@ describe.each(engines)('%s: nested classes', (_name, open) => {
     ['price.amount.like=9', /price\.amount\.like cannot be used for kind "decimal"/],
     ['price.amount.gtee=9', /price\.amount\.gtee is not a comparison/],
     ['price.amout=9', /price\.amout is not a field of Money\. Did you mean "amount"/],
+    ['price.amout.gte=9', /price\.amout is not a field of Money\. Did you mean "amount"/],
     ['price.memo=m', /price\.memo is not a field of Money/],
     ['price.path=memo&price.eq=m', /is not a field of Money/],
     ['price.mode=gift', /must be one of list, sale/],

@@ -46,8 +46,13 @@ describe.each(await startBothEngines())('a filter on a field with oneOf: %s', (_
   })
 
   it('refuses other values by REST, also for a live query and for aggregates', async () => {
-    const refused = [400, 'status.eq must be one of open, closed']
+    const refused = [400, 'status must be one of open, closed']
     expect(await get('status=opne')).toEqual(refused)
+    expect(await get('status=open&status=opne')).toEqual([
+      400,
+      'status.1 must be one of open, closed',
+    ])
+    expect(await get('status.eq=opne')).toEqual([400, 'status.eq must be one of open, closed'])
     expect(await get('status.in=open,opne')).toEqual([
       400,
       'status.in.1 must be one of open, closed',

@@ -10,7 +10,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { clip } from '../../core/text.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
-import { readOperator } from '../../sql/operators.js'
+import { readOperator, type Operator } from '../../sql/operators.js'
 import { readComparison, readTest, type Operand } from './comparison.js'
 import { objectClassOf } from './json-parts.js'
 import { ColumnOperand, JsonOperand, type OperandFilter } from './operands.js'
@@ -45,6 +45,16 @@ export function andParameters(
 /** True for a list that `andParameters` has marked. */
 function isFromParameters(list: object): boolean {
   return lists.has(list)
+}
+
+/** Marks the comparisons of `status=open`, whose errors name the parameter without `.eq`. */
+const shortComparisons = new WeakSet<object>()
+
+/** Makes the comparison of a parameter that names no operator. */
+export function shortComparison(operator: Operator, value: unknown): Record<string, unknown> {
+  const comparison = { [operator]: value }
+  shortComparisons.add(comparison)
+  return comparison
 }
 
 /** The reader's context for the tables of relations. */
@@ -337,8 +347,9 @@ export class FilterReader implements OperandFilter {
     path: string,
   ): Condition {
     const parts: Condition[] = []
+    const isShort = shortComparisons.has(value)
     for (const name of names) {
-      const part = readComparison(operand, name, value[name], `${path}.${name}`)
+      const part = readComparison(operand, name, value[name], isShort ? path : `${path}.${name}`)
       if (part !== undefined) parts.push(part)
     }
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }

@@ -13,7 +13,7 @@ import {
   suggestedFields,
   suggestedRelations,
 } from '../filters/query-errors.js'
-import { andParameters } from '../filters/filter.js'
+import { andParameters, shortComparison } from '../filters/filter.js'
 import { readCounts, type RelationCount } from '../filters/list-options.js'
 import { operatorOf, readOperator, type Operator } from '../../sql/operators.js'
 import {
@@ -157,11 +157,13 @@ function readTest(
   query: TextValues,
 ): unknown {
   const text = query[name] ?? ''
-  const operatorName = rest.length > 0 ? rest.join('.') : Array.isArray(text) ? 'in' : 'eq'
+  const isShort = rest.length === 0
+  const operatorName = isShort ? (Array.isArray(text) ? 'in' : 'eq') : rest.join('.')
   const operator = readOperator(operatorName)
-  if (operator !== undefined && operatorOf(operator).fits.includes(column.compares))
-    return { [operatorName]: readOperandText(new ColumnValues(column), operator, name, query) }
-  return rest.length === 0 ? text : { [operatorName]: text }
+  if (operator === undefined || !operatorOf(operator).fits.includes(column.compares))
+    return isShort ? text : { [operatorName]: text }
+  const operand = readOperandText(new ColumnValues(column), operator, name, query)
+  return isShort ? shortComparison(operator, operand) : { [operatorName]: operand }
 }
 
 /** The items of a list in a query: `1,5`, or the parameter given several times. */
@@ -278,7 +280,10 @@ function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undef
   const { name, column, field, rest, text } = parameter
   const [first, ...more] = rest
   if (first === undefined) return readJsonValue(name, text)
-  if (objectClassOf(column.field)?.byName.has(first) === true) return readPartTest(parameter, query)
+  const shape = objectClassOf(column.field)
+  const isPart = first !== 'path' && readOperator(first) === undefined
+  if (shape !== undefined && (isPart || shape.byName.has(first)))
+    return readPartTest(parameter, query)
   if (first !== 'path') return readWithPath(parameter, query)
   if (more.length === 0) {
     const isUsed = Object.keys(query).some(
