@@ -250,6 +250,20 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     )
   })
 
+  it('returns only the groups with count: false', async () => {
+    const sales = database.records(Sale)
+    const groups = await sales.aggregate({ groupBy: ['shopId'], count: false })
+    expect(groups.map((row) => Object.keys(row))).toEqual(groups.map(() => ['shopId']))
+    expect(groups.length).toBeGreaterThan(1)
+    expect((await url('/sales/aggregate?groupBy=shopId&count=false')).body).toEqual(
+      expect.arrayContaining([{ shopId: 1 }]),
+    )
+    expect(await url('/sales/aggregate?count=false')).toMatchObject({
+      status: 400,
+      body: { error: 'count must not be false without groupBy and without a value' },
+    })
+  })
+
   it('returns one row without groupBy, and no rows with it, when nothing matches', async () => {
     const sales = database.records(Sale)
     const where = { pieces: 1000 }

@@ -115,9 +115,7 @@ function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<stri
   const { fragments, variableValues, fieldNodes } = info
   const collecting = { fragments, conditions: variableValues as Record<string, boolean> }
   const aggregateFields = aggregateFieldsOf(model)
-  const selected: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {
-    count: false,
-  }
+  const selected: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {}
   for (const group of collectFields(fieldNodes, [`${model.name}Aggregate`], collecting).values()) {
     const name = nameOfNode(group)
     if (name === 'count') selected.count = true

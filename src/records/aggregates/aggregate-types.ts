@@ -23,7 +23,7 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', '
 export const aggregateOptions = declareOptions({
   where: option.any<unknown>(),
   groupBy: option.any<unknown>(),
-  /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
+  /** Returns the number of rows, as `count`. Default: true if no other value is requested. False with `groupBy` alone: the groups. */
   count: option.any<boolean>(),
   sum: option.any<unknown>(),
   avg: option.any<unknown>(),

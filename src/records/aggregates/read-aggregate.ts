@@ -125,9 +125,10 @@ class AggregateReader implements Slots {
         this.#function(each, name, `${each}.${index}`),
       ),
     )
-    const measures = this.#counts(options.count, operation.length === 0)
-      ? [countMeasure, ...operation]
-      : operation
+    const isCounted = this.#counts(options.count, operation.length === 0)
+    const measures = isCounted ? [countMeasure, ...operation] : operation
+    if (measures.length + groups.length === 0)
+      throw invalid('count', 'required', 'must not be false without groupBy and without a value')
     this.key += `g${keysOf(groups)}m${keysOf(measures)}h`
     const having = this.#having(options.having)
     const order = this.#order(options.orderBy, groups, [
@@ -154,7 +155,7 @@ class AggregateReader implements Slots {
   #counts(input: unknown, isAlone: boolean): boolean {
     if (input === undefined) return isAlone
     if (typeof input !== 'boolean') throw invalid('count', 'type', 'must be true or false')
-    return input || isAlone
+    return input
   }
 
   #names(path: string, input: unknown): string[] {
