@@ -9,7 +9,8 @@ import { showError, showStatus } from './notices.js'
 import { markBusy, type Form } from './form.js'
 import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
-import { toText, withCount } from './format.js'
+import { toFieldText } from './field-values.js'
+import { withCount } from './format.js'
 import { translate } from './translate.js'
 
 /** Up to this many rows change in one transaction. */
@@ -356,7 +357,7 @@ class PreviewSummary {
     const recordField = fieldOf(this.record, field)
     const target = targetOf(this.record, recordField)
     return target === undefined || value === null
-      ? toText(value, recordField?.kind.format)
+      ? toFieldText(recordField, value)
       : cachedTitle(target, value)
   }
 }

@@ -6,16 +6,18 @@ import { showError } from './notices.js'
 import { describeCondition } from './filter.js'
 import { replacePath, pathTo } from './navigation.js'
 import {
-  labelOf,
   displayLabel,
-  type FieldInfo,
-  type RecordInfo,
-  type PageRow,
+  fieldOf,
+  labelOf,
   targetOf,
+  type FieldInfo,
   type KindInfo,
+  type PageRow,
+  type RecordInfo,
 } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
+import { toFieldText } from './field-values.js'
 import { toText, withCount } from './format.js'
 import { toCount, translate } from './translate.js'
 
@@ -212,6 +214,7 @@ async function toBars(
   resultField: string,
 ): Promise<ChartBar[]> {
   const target = groupTargetOf(record, by)
+  const field = fieldOf(record, by)
   if (target !== undefined)
     await loadTitles(
       target,
@@ -225,7 +228,9 @@ async function toBars(
         ? translate('all')
         : target !== undefined && key !== null
           ? cachedTitle(target, key)
-          : toText(key)
+          : field?.labels === undefined
+            ? toText(key)
+            : toFieldText(field, key)
     const isNumber = typeof value === 'number'
     return { name, value: Number(value ?? 0), text: isNumber ? toCount(value) : toText(value) }
   })

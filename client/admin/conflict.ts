@@ -3,7 +3,7 @@ import type { Control } from './control.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
-import { toText } from './format.js'
+import { toFieldText } from './field-values.js'
 import { translate } from './translate.js'
 
 export interface FieldConflict {
@@ -96,7 +96,7 @@ function valueNode(record: RecordInfo, name: string, value: unknown): HTMLElemen
     (one) => one.ids === name || (one.kind === 'one' && one.by === name),
   )
   const target = relation && recordNamed(relation.to)
-  const node = el('span', { class: 'value' }, toText(value, field?.kind.format))
+  const node = el('span', { class: 'value' }, toFieldText(field, value))
   if (target === undefined || value === null || value === undefined) return node
   const keys: unknown[] = Array.isArray(value) ? value : [value]
   const draw = (): void => {

@@ -56,5 +56,10 @@ export const controlTypes: Readonly<Record<KindInfo['control'], ControlType>> = 
 }
 
 /** The values that a field can have, or undefined if there are too many to choose from. */
-export const choicesOf = ({ kind, oneOf }: FieldInfo): readonly ControlChoice[] | undefined =>
-  controlTypes[kind.control].choices ?? oneOf?.map((value) => [String(value), String(value)])
+export const choicesOf = ({
+  kind,
+  oneOf,
+  labels = {},
+}: FieldInfo): readonly ControlChoice[] | undefined =>
+  controlTypes[kind.control].choices ??
+  oneOf?.map((value) => [String(value), labels[String(value)] ?? String(value)])

@@ -1,6 +1,6 @@
 /** Converts between the texts of inputs and the values of fields. */
 import { controlTypes } from './control-types.js'
-import { asText } from './format.js'
+import { asText, toText } from './format.js'
 import type { FieldInfo, KindInfo } from './schema.js'
 import { withDecimalSign, withPoint } from './translate.js'
 
@@ -65,6 +65,17 @@ export const valueTypes: Readonly<Record<KindInfo['type'], ValueType>> = {
 
 export const hasLines = ({ list, kind }: FieldInfo): boolean =>
   list === true && valueTypes[kind.type].hasListText !== true
+
+/** Formats a value for people: the labels of choices, other values by the format of their kind. */
+export function toFieldText(field: FieldInfo | undefined, value: unknown): string {
+  const labels = field?.labels
+  if (labels === undefined) return toText(value, field?.kind.format)
+  const labelOfChoice = (item: unknown): unknown => labels[String(item)] ?? item
+  return toText(
+    Array.isArray(value) ? value.map(labelOfChoice) : labelOfChoice(value),
+    field?.kind.format,
+  )
+}
 
 /** Parses the text of an input. @returns undefined if the field should be left out of the write */
 export function parseInput(field: FieldInfo, raw: string, isNew: boolean): unknown {

@@ -6,6 +6,7 @@ import { link, pathTo, replacePath } from './navigation.js'
 import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
 import { isTitleCached, cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
+import { toFieldText } from './field-values.js'
 import { toDateTime, toText } from './format.js'
 import { translate } from './translate.js'
 
@@ -158,9 +159,7 @@ function describeChange(
   const label = field === undefined ? labelOf({ name }) : displayLabel(record, field)
   const target = targetOf(record, field)
   const show = (value: unknown): string =>
-    target === undefined || value === null
-      ? toText(value, field?.kind.format)
-      : cachedTitle(target, value)
+    target === undefined || value === null ? toFieldText(field, value) : cachedTitle(target, value)
   return [label, show(from), show(to)]
 }
 

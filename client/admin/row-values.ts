@@ -1,5 +1,6 @@
 /** The values of a row as text, for rows and fields that the caller may not change. */
-import { asText, toText } from './format.js'
+import { toFieldText } from './field-values.js'
+import { asText } from './format.js'
 import { el, replace, type Child } from './element.js'
 import { link, pathTo } from './navigation.js'
 import {
@@ -49,7 +50,7 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
   const relation = record.relations?.find(({ name }) => name === field.by)
   const target = relation && recordNamed(relation.to)
   if (target === undefined || value === null || value === undefined)
-    return toText(value, field.kind.format)
+    return toFieldText(field, value)
   return linkTo(target, value)
 }
 

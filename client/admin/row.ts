@@ -13,7 +13,7 @@ import {
 } from './schema.js'
 import { isEqual } from './compare-values.js'
 import { deleteStored, isStale, readStored, writeStored, type StoredRow } from './stored-row.js'
-import { toText } from './format.js'
+import { toFieldText } from './field-values.js'
 import { statusOf } from './requests.js'
 import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
@@ -301,6 +301,6 @@ const changesOf = (record: RecordInfo, before: PageRow, theirs: PageRow): HTMLEl
       .filter(({ name }) => !isEqual(before[name], theirs[name]))
       .map((field) => [
         displayLabel(record, field),
-        `${toText(before[field.name], field.kind.format)} → ${toText(theirs[field.name], field.kind.format)}`,
+        `${toFieldText(field, before[field.name])} → ${toFieldText(field, theirs[field.name])}`,
       ]),
   )

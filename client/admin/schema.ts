@@ -38,6 +38,8 @@ export interface FieldInfo {
   /** A new row sets it, and no update changes it. */
   readonly immutable?: true
   readonly oneOf?: readonly (string | number | boolean)[]
+  /** What people read in place of the values of `oneOf`, by value. */
+  readonly labels?: Readonly<Record<string, string>>
   readonly min?: number | string
   readonly max?: number | string
   readonly minLength?: number

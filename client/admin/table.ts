@@ -16,7 +16,8 @@ import {
 } from './schema.js'
 import { choicesOf, controlTypes } from './control-types.js'
 import { cachedTitle, loadTitles } from './titles.js'
-import { asText, toText } from './format.js'
+import { toFieldText } from './field-values.js'
+import { asText } from './format.js'
 import { translate } from './translate.js'
 
 export interface TableOptions {
@@ -392,7 +393,7 @@ export function columnChoice(
 /** The content of a cell. */
 function cellOf(record: RecordInfo, row: PageRow, { name, field, target }: TableColumn): Child {
   const value = row[field.name]
-  const text = toText(value, field.kind.format)
+  const text = toFieldText(field, value)
   const { cell: path } = field
   const component = path === undefined ? undefined : makeCell(record, { row, value, path }, text)
   if (name === record.title)

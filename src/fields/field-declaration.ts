@@ -265,6 +265,7 @@ function findRuleProblem(
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
     return toProblem('FIELD_RULE_UNFIT', `rule "${rule}" does not apply to kind "${kind}".`, remedy)
   }
+  if (rule === 'labels') return findUnknownLabel(value as object, rules)
   const problem =
     kind === undefined ? undefined : findInvalidBound(rule, value, kindOf(kind, rules))
   if (kind !== undefined && problem !== undefined) {
@@ -278,6 +279,16 @@ function findRuleProblem(
   return undefined
 }
 
+/** Only values of `oneOf` have labels. */
+function findUnknownLabel(labels: object, { oneOf }: FieldMetadata['rules']): Problem | undefined {
+  const values = [oneOf].flat().map(String)
+  const unknown = Object.keys(labels).find((value) => !values.includes(value))
+  if (unknown === undefined) return undefined
+  const message = `labels: "${unknown}" is not a value of oneOf.`
+  const remedy = `${didYouMean(unknown, values)} Values: ${values.join(', ')}.`.trim()
+  return toProblem('FIELD_RULE_VALUE', message, remedy)
+}
+
 /** A bound must be a value of the kind to be compared with values. */
 function findInvalidBound(rule: string, value: unknown, entry: Kind): unknown {
   if (rule !== 'min' && rule !== 'max') return undefined
@@ -288,7 +299,7 @@ function appliesTo(rule: string, kind: KindName, rules: FieldMetadata['rules']):
   if (rule === 'key') return kind === 'id'
   if (rule === 'precision' || rule === 'scale') return kind === 'decimal'
   if (rule === 'minItems' || rule === 'maxItems') return rules.list === true
-  if (rule === 'enum') return rules.oneOf !== undefined
+  if (rule === 'enum' || rule === 'labels') return rules.oneOf !== undefined
   if (!(valueRules as readonly string[]).includes(rule)) return true
   return kindOf(kind, rules).rules.includes(rule as ValueRule)
 }
@@ -339,6 +350,9 @@ const satisfies: Readonly<
   'a name': (value) => typeof value === 'string' && value !== '',
   'false, a role or a list of roles': isWriteRule,
   'a text': (value) => typeof value === 'string',
+  'texts by value': (value) =>
+    isMap(value) &&
+    Object.values(value).every((text) => typeof text === 'string' && text.trim() !== ''),
   'texts or functions by rule': (value) => isMap(value),
   "'uuid'": (value) => value === 'uuid',
   "'NFC'": (value) => value === 'NFC',

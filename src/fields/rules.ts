@@ -96,6 +96,11 @@ export interface FieldRules {
   oneOf?: readonly (string | number | boolean)[]
   /** With `oneOf`: the name of a GraphQL enum with its values. */
   enum?: string
+  /**
+   * With `oneOf`: what people read in place of the values, on the admin page and in descriptions: `{ new: 'Not started' }`.
+   * Default: the values.
+   */
+  labels?: Readonly<Record<string, string>>
   /** The field is a list of such values. Rules about values apply to each item. Default false. */
   list?: boolean
   /** The minimum number of items of a list. */
@@ -180,6 +185,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   hidden: 'true or false',
   description: 'a text',
   label: 'a name',
+  labels: 'texts by value',
   help: 'a text',
   messages: 'texts or functions by rule',
   example: 'anything',
@@ -209,6 +215,7 @@ export type RuleValue =
   | 'a list of values'
   | 'a name'
   | 'a text'
+  | 'texts by value'
   | 'texts or functions by rule'
   | "'uuid'"
   | "'NFC'"

@@ -197,7 +197,7 @@ function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject
 
 /** The description, including rules that JSON Schema cannot express. */
 function describe(
-  { description, min, max, pattern, oneOf, writes }: Readonly<FieldRules>,
+  { description, min, max, pattern, oneOf, labels, writes }: Readonly<FieldRules>,
   { storage, spellings }: ShapeField['entry'],
 ): string {
   const isTimestamp = storage === 'timestamp'
@@ -205,6 +205,7 @@ function describe(
   if (typeof min === 'string') parts.push(`${isTimestamp ? 'Not before' : 'At least'} ${min}.`)
   if (typeof max === 'string') parts.push(`${isTimestamp ? 'Not after' : 'At most'} ${max}.`)
   if (oneOf !== undefined && spellings !== undefined) parts.push(`One of ${oneOf.join(', ')}.`)
+  for (const [value, label] of Object.entries(labels ?? {})) parts.push(`\`${value}\`: ${label}.`)
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)
   }

@@ -50,6 +50,9 @@ describe('the problems of a declaration', () => {
     @Field('string', { optional: true, messages: { required: 'No.' } }) r?: string
     @Field('integer', { min: 1, messages: { min: () => '' } }) s!: number
     @Field('integer', lame({ messages: 'No.' })) t!: number
+    @Field('string', { oneOf: ['new', 'done'], labels: { nwe: 'Not started' } }) u!: string
+    @Field('string', { labels: { new: 'Not started' } }) v!: string
+    @Field('string', lame({ oneOf: ['new'], labels: { new: 5 } })) w!: string
   }
   const problems = problemsOf(Faulty)
 
@@ -89,6 +92,9 @@ describe('the problems of a declaration', () => {
     ['r', 'FIELD_RULE_UNKNOWN', 'has no rule "required".', 'Its rules: type.'],
     ['s', 'FIELD_RULE_VALUE', 'messages: "min" needs a text', '(min) =>'],
     ['t', 'FIELD_RULE_VALUE', 'rule "messages" needs texts or functions by rule.', ''],
+    ['u', 'FIELD_RULE_VALUE', 'labels: "nwe" is not a value of oneOf.', 'Did you mean "new"?'],
+    ['v', 'FIELD_RULE_UNFIT', 'rule "labels" does not apply to kind "string".', ''],
+    ['w', 'FIELD_RULE_VALUE', 'rule "labels" needs texts by value.', ''],
   ])('name class and field: Faulty.%s is %s', (name, code, message, remedy) => {
     const problem = problems.find((one) => one.message.startsWith(`Faulty.${name}: `))!
     expect(problem.code).toBe(code)
@@ -99,14 +105,14 @@ describe('the problems of a declaration', () => {
   it('are reported once each, however often the class is read', () => {
     const collected = new Problems()
     shapeOf(Faulty, collected)
-    expect(collected.count).toBe(20)
+    expect(collected.count).toBe(23)
     shapeOf(Faulty, collected)
-    expect(collected.count).toBe(20)
+    expect(collected.count).toBe(23)
   })
 
   it('are thrown together where no collector is given', () => {
     expect(() => shapeOf(Faulty)).toThrow(DeclarationError)
-    expect(() => shapeOf(Faulty)).toThrow(/20 problems/)
+    expect(() => shapeOf(Faulty)).toThrow(/23 problems/)
   })
 
   it('suggest the explicit form where the compiler emits no types', () => {

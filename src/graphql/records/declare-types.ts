@@ -85,10 +85,18 @@ function describeRules({ entry, nested, list, rules, readOnly, nullable }: Shape
       ? [describeRange(rules.minItems, rules.maxItems, 'items')]
       : []),
     ...(rules.unique === true ? ['unique'] : []),
-    ...(rules.oneOf === undefined ? [] : [`one of ${rules.oneOf.map(String).join(', ')}`]),
+    ...(rules.oneOf === undefined
+      ? []
+      : [`one of ${rules.oneOf.map((value) => describeChoice(value, rules.labels)).join(', ')}`]),
     ...(nullable ? ['may be null'] : []),
     ...(readOnly ? ['set by the server'] : []),
   ]
+}
+
+/** `new (Not started)` */
+function describeChoice(value: unknown, labels: FieldRules['labels'] = {}): string {
+  const label = labels[String(value)]
+  return label === undefined ? String(value) : `${String(value)} (${label})`
 }
 
 function describeBounds(rules: Readonly<FieldRules>): string[] {

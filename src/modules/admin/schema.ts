@@ -156,7 +156,7 @@ const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'links' }
 
 function describeField(field: FieldDescription, kinds: SharedList, depth = 0): SchemaPart {
   const { name, presentation, list, required, nullable, rules, nested } = field
-  const { oneOf, min, max, minLength, maxLength, pattern, label } = rules
+  const { oneOf, labels, min, max, minLength, maxLength, pattern, label } = rules
   const { default: defaultValue } = rules
   return {
     name,
@@ -168,6 +168,7 @@ function describeField(field: FieldDescription, kinds: SharedList, depth = 0): S
     readOnly: !field.writable,
     immutable: field.immutable,
     oneOf,
+    labels,
     min,
     max,
     minLength,
