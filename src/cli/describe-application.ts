@@ -279,7 +279,7 @@ export function describeTables(database: Database, now: number): Map<string, Des
   const byName = new Map(schemas.map((schema) => [schema.name, schema]))
   return new Map(
     tables.map((table) => {
-      const schema = byName.get(table.name)
+      const schema = byName.get(database.context.dialect.tables.nameOf(table.name))
       return [
         table.name,
         {

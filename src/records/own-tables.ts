@@ -125,8 +125,9 @@ export async function emptyTables(database: OwnTables): Promise<void> {
     tableNames.add(name)
     for (const { join } of relations.values()) if (join !== undefined) tableNames.add(join.name)
   }
-  const catalogue = await engine.schema.catalogue(engine)
-  const existingTables = [...tableNames].filter((name) => {
+  const names = [...tableNames].map(dialect.tables.nameOf)
+  const catalogue = await engine.schema.catalogue(engine, names)
+  const existingTables = names.filter((name) => {
     const table = catalogue.get(name)
     return table !== undefined && table.isForeign !== true
   })

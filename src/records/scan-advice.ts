@@ -3,12 +3,15 @@
  * serve the statement. The conditions are read from the SQL, because the statements include custom SQL and the statements of
  * other processes in `pg_stat_statements`.
  */
+import type { TableSql } from '../engines/contract/dialect.js'
 import { EngineError } from '../engines/contract/engine-error.js'
+import { quoteTable } from '../engines/contract/quote.js'
 import type { Row } from '../engines/contract/runner.js'
 import type { Column } from '../engines/contract/table.js'
 import { type IndexedCondition, servingIndexes } from '../sql/index-bound.js'
 import type { OrderTerm } from '../sql/order.js'
 import type { Database } from './database.js'
+import { toTableName } from './model/generated-names.js'
 import type { Table } from './model/table.js'
 
 export interface PlannedStatement {
@@ -39,14 +42,14 @@ export async function planStatement(
   const { context, tables, sizes } = database
   const { dialect } = context
   const isLarge = ({ name }: Table): boolean => sizes.rowsOf(name) >= minRows
-  if (minRows > 0 && !mentionsTable(sql, [...tables].filter(isLarge))) return noPlan
+  if (minRows > 0 && !mentionsTable(sql, [...tables].filter(isLarge), dialect.tables)) return noPlan
   const rows = await explain(database, sql)
   if (rows === undefined) return noPlan
   const plan = rows.flatMap((row) => toLines(row.at(-1))).slice(0, maxPlanLines)
   const scans = new Set<string>()
   const advice = new Set<string>()
   for (const name of dialect.tables.scans.read(rows)) {
-    const table = tableCalled(name, sql, tables)
+    const table = tableCalled(name, sql, tables, dialect.tables)
     if (table === undefined || !isLarge(table)) continue
     const index = adviseIndex(table, sql, route)
     // A scan in the order of the primary key is on purpose, or ends at the limit.
@@ -73,16 +76,24 @@ export function filtersOrSorts(sql: string): boolean {
 }
 
 /** Whether the statement uses one of these tables, and none of the framework. */
-function mentionsTable(sql: string, tables: readonly Table[]): boolean {
-  return !/filigree_/.test(sql) && tables.some(({ name }) => sql.includes(`"${name}"`))
+function mentionsTable(sql: string, tables: readonly Table[], { nameOf }: TableSql): boolean {
+  return !/filigree_/.test(sql) && tables.some(({ name }) => sql.includes(quoteTable(nameOf(name))))
 }
 
-const aliasPattern = /(?:from|join)\s+"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
+const aliasPattern = /(?:from|join)\s+(?:"(\w+)"\.)?"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
 
 /** @returns the table that a query plan calls by this name or alias */
-function tableCalled(name: string, sql: string, tables: ReadonlySet<Table>): Table | undefined {
-  for (const [, table, alias] of sql.matchAll(aliasPattern))
-    if (name === alias || name === table) return [...tables].find((one) => one.name === table)
+function tableCalled(
+  name: string,
+  sql: string,
+  tables: ReadonlySet<Table>,
+  { nameOf }: TableSql,
+): Table | undefined {
+  for (const [, schema, table = '', alias] of sql.matchAll(aliasPattern))
+    if (name === alias || name === table) {
+      const fullName = toTableName(schema, table)
+      return [...tables].find((one) => nameOf(one.name) === fullName)
+    }
   return undefined
 }
 

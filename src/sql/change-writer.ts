@@ -1,5 +1,5 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
-import { quote } from '../engines/contract/quote.js'
+import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
@@ -44,20 +44,21 @@ export function updateHead(
   { table, columns, sums, firstSlot }: UpdateOfRows,
   { context }: RowWriter,
 ): Sql {
+  const own = context.changedName(table.name)
   const sets = columns.map((column, index) =>
-    set(column, addedValue(table, sums, column, slot(firstSlot + index))),
+    set(column, addedValue(own, sums, column, slot(firstSlot + index))),
   )
-  return sql`update ${context.tableName(table.name)} set ${join([...sets, ...versionIncrement(table)])}`
+  return sql`update ${context.tableName(table.name)} set ${join([...sets, ...versionIncrement(table, own)])}`
 }
 
 /** A value, or its sum with the stored value. */
 function addedValue(
-  table: SqlTable,
+  tableName: string,
   sums: readonly Column[] | undefined,
   column: Column,
   value: Sql,
 ): Sql {
-  return sums?.includes(column) === true ? sql`${ref(table.name, column)} + ${value}` : value
+  return sums?.includes(column) === true ? sql`${ref(tableName, column)} + ${value}` : value
 }
 
 function writeUpdate(change: UpdateOfRows, writer: RowWriter): Sql {
@@ -65,12 +66,13 @@ function writeUpdate(change: UpdateOfRows, writer: RowWriter): Sql {
   const { dialect } = writer.context
   const update = sql`${updateHead(change, writer)}${updateRest(change, writer)}`
   if (boundSlots === undefined || returns === 'row') return update
+  const own = writer.context.changedName(table.name)
   const tests = sums.map((column, index) => {
     const [low, high] = [
       slot(boundSlots[2 * index] as number),
       slot(boundSlots[2 * index + 1] as number),
     ]
-    return sql`${ref(table.name, column)} between ${low} and ${high}`
+    return sql`${ref(own, column)} between ${low} and ${high}`
   })
   const fit = sql`coalesce(${join(tests, ' and ')}, 1 = 0)`
   if (returns === 'key') return sql`${update}, ${fit}`
@@ -84,18 +86,19 @@ function updateRest(
   writer: RowWriter,
 ): Sql {
   const { context } = writer
+  const own = context.changedName(table.name)
   const returned =
     returns === 'nothing'
       ? undefined
-      : sql` returning ${returns === 'key' ? ref(table.name, table.key) : returnedColumns(table, table.name, context)}`
-  const whereSql = writer.where({ table, where }, table.name)
+      : sql` returning ${returns === 'key' ? ref(own, table.key) : returnedColumns(table, own, context)}`
+  const whereSql = writer.where({ table, where }, own)
   if (previousColumns.length === 0) return sql`${whereSql}${returned}`
   // Locked first, so that no other transaction changes the row between reading and writing it.
   const { key } = table
   const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
-  const read = previous.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
-  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.bulk.lists?.lockClause ?? '')}`
-  const isLocked = sql`${ref(table.name, key)} = ${name(lockedName, 'filigree_key')}`
+  const read = previous.map(([column, as]) => sql`, ${ref(own, column)} as ${name(as)}`)
+  const locked = sql`select ${ref(own, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.bulk.lists?.lockClause ?? '')}`
+  const isLocked = sql`${ref(own, key)} = ${name(lockedName, 'filigree_key')}`
   const previousValues = previous.map(([, as]) => sql`, ${name(lockedName, as)}`)
   return sql` from (${locked}) as ${name(lockedName)} where ${isLocked}${returned}${join(previousValues, '')}`
 }
@@ -105,13 +108,13 @@ function set({ name: column }: Column, value: Sql): Sql {
 }
 
 /** Increments the version, if the table has one. The table is named, because other tables in the statement may have it too. */
-function versionIncrement({ name: table, version }: SqlTable): Sql[] {
-  return version === undefined ? [] : [set(version, sql`${name(table, version.name)} + 1`)]
+function versionIncrement({ version }: SqlTable, own: string): Sql[] {
+  return version === undefined ? [] : [set(version, sql`${ref(own, version)} + 1`)]
 }
 
 function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { tableName, key, andNotDeleted, head, columns, list, lists, tests } = updateEachParts(
+  const { own, tableName, key, andNotDeleted, head, columns, list, lists, tests } = updateEachParts(
     change,
     context,
   )
@@ -121,9 +124,9 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
     tests.length === 0
       ? sql`${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted}`
       : sql`${tableName}, ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${join(tests, ' and ')}`
-  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.lockClause)} of ${name(table.name)}`
+  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.lockClause)} of ${name(own)}`
   const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
-  return sql`${head} from ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, table.name, context)}`
+  return sql`${head} from ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, own, context)}`
 }
 
 /**
@@ -133,7 +136,7 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
  */
 export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { tableName, key, andNotDeleted, head, columns, list, lists } = updateEachParts(
+  const { own, tableName, key, andNotDeleted, head, columns, list, lists } = updateEachParts(
     change,
     context,
   )
@@ -142,7 +145,7 @@ export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): 
   const rowsOfValues = sql`${wrap(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
   const locked = sql`select ${key} as filigree_key from ${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted} ${raw(lists.lockClause)} skip locked`
   const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${rowsOfValues} join (${locked}) as ${name(lockedName)} on filigree_key = ${name('k')}`
-  return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, table.name, context)}, ${call}`
+  return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
 }
 
 /** The common parts of both. The columns of the lists of values are `k`, `c0`, `c1` … */
@@ -153,26 +156,28 @@ function updateEachParts(
   const { lists } = context.dialect.bulk
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
   const tableName = context.tableName(table.name)
-  const isNotDeleted = notDeleted(table, table.name)
+  const own = context.changedName(table.name)
+  const isNotDeleted = notDeleted(table, own)
   const columnNames = columns.map((_, index) => `c${index}`)
   const sets = columns.map((column, index) =>
-    set(column, addedValue(table, sums, column, name(valuesName, `c${index}`))),
+    set(column, addedValue(own, sums, column, name(valuesName, `c${index}`))),
   )
   const tests = sums.map((column, index) => {
     const [low, high] = [`l${index}`, `h${index}`]
     columnNames.push(low, high)
-    return sql`${ref(table.name, column)} between ${name(valuesName, low)} and ${name(valuesName, high)}`
+    return sql`${ref(own, column)} between ${name(valuesName, low)} and ${name(valuesName, high)}`
   })
   if (hasVersions === true && table.version !== undefined) {
     columnNames.push('v')
-    tests.push(sql`${ref(table.name, table.version)} = ${name(valuesName, 'v')}`)
+    tests.push(sql`${ref(own, table.version)} = ${name(valuesName, 'v')}`)
   }
   return {
     lists,
+    own,
     tableName,
-    key: ref(table.name, table.key),
+    key: ref(own, table.key),
     andNotDeleted: isNotDeleted && sql` and ${isNotDeleted}`,
-    head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table)])}`,
+    head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table, own)])}`,
     columns: ['k', ...columnNames].map((one) => name(one)),
     tests,
     list: (type: string | undefined, index: number) => wrap(lists.list(type ?? ''), slot(index)),
@@ -182,30 +187,30 @@ function updateEachParts(
 function writeDelete({ table, where, at, returns }: Delete, writer: RowWriter): Sql {
   const { deletedAt } = table
   const tableName = writer.context.tableName(table.name)
+  const own = writer.context.changedName(table.name)
   const head =
     deletedAt === undefined
       ? sql`delete from ${tableName}`
       : sql`update ${tableName} set ${set(deletedAt, slot(at))}`
-  const returned =
-    returns.length === 0 ? undefined : sql` returning ${columnsOf(returns, table.name)}`
-  return sql`${head}${writer.where({ table, where }, table.name)}${returned}`
+  const returned = returns.length === 0 ? undefined : sql` returning ${columnsOf(returns, own)}`
+  return sql`${head}${writer.where({ table, where }, own)}${returned}`
 }
 
 function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const { table, columns, rowCountOrTypes, returns, onConflict } = insert
   const returning = insertTail(insert, context)
+  const own = context.changedName(table.name)
   if (columns.length === 0)
     return sql`insert into ${context.tableName(table.name)} default values${returning}`
   const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.bulk.lists)}`
   if (onConflict !== undefined) {
     const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
-    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table)])}${returning}`
+    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table, own)])}${returning}`
   }
   const advance = sequenceAdvance(insert, context.dialect)
   if (advance === undefined) return sql`${inserted}${returning}`
   // A column that is returned as text must keep its name, because the rows are selected from there.
-  const stored =
-    returns === 'row' ? columnsOf(table.columns, table.name) : ref(table.name, table.key)
+  const stored = returns === 'row' ? columnsOf(table.columns, own) : ref(own, table.key)
   const result =
     returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
   return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${result}`
@@ -230,8 +235,9 @@ export function insertTail(
   context: WriteContext,
 ): Sql | undefined {
   if (returns === 'nothing') return undefined
-  const key = ref(table.name, table.key)
-  return sql` returning ${returns === 'key' ? key : returnedColumns(table, table.name, context)}`
+  const own = context.changedName(table.name)
+  const key = ref(own, table.key)
+  return sql` returning ${returns === 'key' ? key : returnedColumns(table, own, context)}`
 }
 
 function valuesOf(
@@ -259,5 +265,5 @@ export function sequenceAdvance(
   const { key } = table
   if (!columns.includes(key) || key.generated !== 'increment' || passKeys === undefined)
     return undefined
-  return raw(passKeys(quote(table.name), quote(key.name)))
+  return raw(passKeys(quoteTable(table.name), quote(key.name)))
 }

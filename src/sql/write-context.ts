@@ -1,5 +1,6 @@
 /** State shared by all parts of a statement while it is written: the dialect, its tables and their aliases. */
 import type { Dialect } from '../engines/contract/dialect.js'
+import { nameInSchema, quoteTable } from '../engines/contract/quote.js'
 import { filled, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { SqlTable, SqlRelation } from './table.js'
@@ -9,6 +10,8 @@ export class WriteContext {
   /** The tables that the statement uses, the main table first. */
   readonly tables = new Set<string>()
   readonly #repeatedTables = new Set<string>()
+  /** The names of the tables, by which an update or a deletion names its own columns. */
+  readonly #names = new Set<string>()
   #aliases = 0
 
   constructor(dialect: Dialect) {
@@ -18,7 +21,7 @@ export class WriteContext {
   /** A new alias. Updates and deletions use the name of the table, so the alias must differ from table names. */
   alias(): string {
     const alias = `t${this.#aliases++}`
-    return this.tables.has(alias) || this.tables.has(`${alias}j`) ? this.alias() : alias
+    return this.#names.has(alias) || this.#names.has(`${alias}j`) ? this.alias() : alias
   }
 
   /** `"product" as "t0"` */
@@ -29,7 +32,13 @@ export class WriteContext {
   tableName(table: string): Sql {
     if (this.tables.has(table)) this.#repeatedTables.add(table)
     this.tables.add(table)
-    return name(table)
+    this.#names.add(this.changedName(table))
+    return raw(quoteTable(this.dialect.tables.nameOf(table)))
+  }
+
+  /** The alias of the table that a statement writes: its name without the schema. */
+  changedName(table: string): string {
+    return nameInSchema(this.dialect.tables.nameOf(table))
   }
 
   /** Whether only one part of the statement uses the table. */

@@ -7,7 +7,7 @@ import {
   type RowsChange,
   type Statement,
 } from '../engines/contract/statement.js'
-import { quote } from '../engines/contract/quote.js'
+import { quote, quoteTable } from '../engines/contract/quote.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import {
   insertHead,
@@ -129,9 +129,11 @@ function oneRowOf(
     return undefined
   const writer = new RowWriter(new WriteContext(dialect))
   const head = updateHead(change, writer)
-  const condition = writer.filter({ table, where }, table.name) ?? sql`1 = 1`
+  const own = writer.context.changedName(table.name)
+  const condition = writer.filter({ table, where }, own) ?? sql`1 = 1`
   return {
-    table: quote(table.name),
+    table: quoteTable(table.name),
+    own: quote(own),
     key: quote(table.key.name),
     keyPosition: order.indexOf(key) + 1,
     print: (valueAt) => {
@@ -139,7 +141,7 @@ function oneRowOf(
       const rest = toText(condition, (position) => valueAt(headOrder.length + position))
       return { head: headSql, condition: rest.sql }
     },
-    returning: sql` returning ${returnedColumns(table, table.name, writer.context)}`,
+    returning: sql` returning ${returnedColumns(table, own, writer.context)}`,
   }
 }
 

@@ -8,7 +8,7 @@ import type {
   TableSchema,
 } from './table-schema.js'
 import type { Dialect } from './dialect.js'
-import { quote } from './quote.js'
+import { quote, quoteInSchemaOf, quoteTable } from './quote.js'
 
 /**
  * ```sql
@@ -32,15 +32,20 @@ export function writeCreateTable(
   lines.push(...(schema.checks ?? []).map(writeCheck))
   // An engine that changes tables in place adds references after all tables exist. Here they must be part of the table.
   if (dialect.tables.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
-  return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
+  return `create table ${quoteTable(name)} (\n  ${lines.join(',\n  ')}\n)`
+}
+
+/** It stays if all its tables are dropped. */
+export function writeCreateSchema(schema: string): string {
+  return `create schema if not exists ${quote(schema)}`
 }
 
 export function writeAddForeignKey(table: string, key: ForeignKeySchema): string {
-  return `alter table ${quote(table)} add ${writeForeignKey(key)}`
+  return `alter table ${quoteTable(table)} add ${writeForeignKey(key)}`
 }
 
 export function writeAddCheck(table: string, check: CheckSchema): string {
-  return `alter table ${quote(table)} add ${writeCheck(check)}`
+  return `alter table ${quoteTable(table)} add ${writeCheck(check)}`
 }
 
 function writeCreateIndex(table: string, index: IndexSchema): string {
@@ -49,7 +54,7 @@ function writeCreateIndex(table: string, index: IndexSchema): string {
   const rows = indexCondition(index)
   const where = rows === undefined ? '' : ` where ${rows}`
   const method = using === undefined ? '' : ` using ${using}`
-  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
+  return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quoteTable(table)}${method} (${parts.join(', ')})${where}`
 }
 
 /** Converts a foreign key of the catalogue to the form that SQL is written from. */
@@ -94,17 +99,19 @@ export function writeIndex(table: string, index: IndexSchema): string[] {
     : [`create extension if not exists ${extension}`, create]
 }
 
-export function writeDropIndex({
-  name,
-  statements,
-}: Pick<IndexSchema, 'name' | 'statements'>): string[] {
-  return statements === undefined ? [`drop index ${quote(name)}`] : [...statements.drop]
+export function writeDropIndex(
+  table: string,
+  { name, statements }: Pick<IndexSchema, 'name' | 'statements'>,
+): string[] {
+  return statements === undefined
+    ? [`drop index ${quoteInSchemaOf(table, name)}`]
+    : [...statements.drop]
 }
 
 /** Existing rows get the column's default or `fill`; without one the column must be nullable or the table empty. */
 export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
   const filled = fillsOnly(column) ? { ...column, preset: column.fill } : column
-  return `alter table ${quote(table)} add column ${writeColumn(filled, dialect, false)}`
+  return `alter table ${quoteTable(table)} add column ${writeColumn(filled, dialect, false)}`
 }
 
 /** True if existing rows need a default when the column is added, and the column has none afterwards. */
@@ -113,7 +120,7 @@ export function fillsOnly({ preset, fill, nullable }: ColumnSchema): boolean {
 }
 
 export function writeDropDefault(table: string, { name }: ColumnSchema): string {
-  return `alter table ${quote(table)} alter column ${quote(name)} drop default`
+  return `alter table ${quoteTable(table)} alter column ${quote(name)} drop default`
 }
 
 function writeColumn(column: ColumnSchema, dialect: Dialect, isKey: boolean): string {
@@ -137,5 +144,5 @@ export function writeForeignKey({
   onDelete,
 }: ForeignKeySchema): string {
   const [from, to] = [columns, foreignColumns].map((names) => names.map(quote).join(', '))
-  return `constraint ${quote(name)} foreign key (${from}) references ${quote(table)} (${to}) on delete ${onDelete}`
+  return `constraint ${quote(name)} foreign key (${from}) references ${quoteTable(table)} (${to}) on delete ${onDelete}`
 }

@@ -337,6 +337,11 @@ export interface BulkRows {
 
 /** Tables: their changes, their catalogue, and queries about them. */
 export interface TableSql {
+  /**
+   * The table's name in the database. An engine without schemas puts the schema before the name: `billing.orders` →
+   * `billing_orders`.
+   */
+  readonly nameOf: (table: string) => string
   readonly changes: TableChanges
   /**
    * Runs migrations to determine the schema after them; `undefined` if a file next to the migrations stores that

@@ -6,8 +6,8 @@ import type { KeyedTable, TableSearch } from './table.js'
 export interface SearchSql {
   /** The index or tables that it needs, in the form of a table's index. */
   schema(table: KeyedTable, search: TableSearch): IndexSchema
-  /** Statements that drop a search index with this name. */
-  drop(name: string): string[]
+  /** Statements that drop the search index of a table with this name. */
+  drop(name: string, table: string): string[]
   /** The value of the placeholder. `terms` is not empty. Terms contain only letters, digits and marks. */
   operand(terms: readonly string[]): unknown
   /** The condition that a row contains all words. */

@@ -16,8 +16,10 @@ export interface OneNewRow {
 
 /** The SQL of an update of one row by its key, from which an engine can make a statement for several calls. */
 export interface OneRowChange {
-  /** The table's name, quoted. */
+  /** The table's name with its schema, quoted. */
   readonly table: string
+  /** The table's name before its columns, quoted. */
+  readonly own: string
   /** The name of its key, quoted. */
   readonly key: string
   /** The number of the key's placeholder, from 1. */

@@ -1,7 +1,11 @@
-/** Reads PostgreSQL's catalogue of the schema that unqualified names refer to. Source: PostgreSQL, System Catalogs. */
+/**
+ * Reads PostgreSQL's catalogue: the tables of the schema that names without one refer to, and those that are named with
+ * their schema. Source: PostgreSQL, System Catalogs.
+ */
 
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Row, Runner } from '../contract/engine.js'
+import { schemaOf } from '../contract/quote.js'
 import { frameworkQuery } from '../contract/statement.js'
 import type {
   ActualColumn,
@@ -12,12 +16,12 @@ import type {
 import { readTimestamp } from './timestamps.js'
 
 /** The tables with locks that block reads, and the processes that hold these locks. Source: PostgreSQL, pg_locks. */
-const holdersSql = `select c.relname, l.pid, coalesce(a.application_name, '') from pg_locks l
-  join pg_class c on c.oid = l.relation left join pg_stat_activity a on a.pid = l.pid
+const holdersSql = `select case when n.nspname = current_schema() then c.relname else n.nspname || '.' || c.relname end, l.pid, coalesce(a.application_name, '') from pg_locks l
+  join pg_class c on c.oid = l.relation join pg_namespace n on n.oid = c.relnamespace
+  left join pg_stat_activity a on a.pid = l.pid
   where l.mode = 'AccessExclusiveLock' and l.granted and c.relkind in ('r', 'p')
-    and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
     and l.database = (select oid from pg_database where datname = current_database())
-  order by c.relname`
+  order by 1`
 
 /** @param runner a runner outside the failed transaction @param names the tables that were read; default: all */
 export async function lockedTablesError(
@@ -59,16 +63,16 @@ async function readHolders(runner: Runner): Promise<readonly Row[]> {
 }
 
 /**
- * @param names the tables whose defaults, indexes and checks are read; default: all. The server locks a table to write
- * its expressions, so it waits for locks of other processes
+ * @param names the tables whose defaults, indexes and checks are read; default: all without a schema. The server locks a
+ * table to write its expressions, so it waits for locks of other processes
  */
 export async function readPostgresCatalogue(
   runner: Runner,
   names?: readonly string[],
 ): Promise<Catalogue> {
-  const condition = names === undefined ? 'true' : isNamed(names)
-  const read = async (sql: (condition: string) => string): Promise<readonly Row[]> =>
-    (await runner.run(frameworkQuery(sql(condition), { isFresh: true }), [], 'all')).rows
+  const scope = toScope(names)
+  const read = async (sql: (scope: Scope) => string): Promise<readonly Row[]> =>
+    (await runner.run(frameworkQuery(sql(scope), { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, MutableTable>()
   for (const row of await read(columnsSql)) {
     const [table, name, type, notNull, preset, kind, sql, isCounted, hasDefault] = row
@@ -179,47 +183,81 @@ function getTable(tables: Map<string, MutableTable>, name: unknown, kind = 'r'):
   return table
 }
 
-/** Whether the table `c` has one of the names. */
-function isNamed(names: readonly string[]): string {
-  const list = names.map((name) => `'${name.replaceAll("'", "''")}'`)
-  return `c.relname in (${['null', ...list].join(', ')})`
+/** Conditions on a table `c` of the schema `n`. */
+interface Scope {
+  /** It is in the current schema, or named with its schema. */
+  readonly isInside: string
+  /** It is one of the tables whose expressions are read. */
+  readonly isNamed: string
+  /** SQL of the name of a table: with its schema if it is another one, or if it was named with it. */
+  readonly nameOf: (table: string, schema: string) => string
 }
 
-const inCurrentSchema = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
+function toScope(names: readonly string[] | undefined): Scope {
+  const qualified = (names ?? []).filter((name) => schemaOf(name) !== undefined)
+  const isInCurrent = (schema: string): string => `${schema}.nspname = current_schema()`
+  const isQualified = (table: string, schema: string): string =>
+    isOneOf(`${schema}.nspname || '.' || ${table}.relname`, qualified)
+  const bare = names?.filter((name) => schemaOf(name) === undefined)
+  const isBare = bare === undefined ? 'true' : isOneOf('c.relname', bare)
+  return {
+    isInside: `(${isInCurrent('n')} or ${isQualified('c', 'n')})`,
+    isNamed: `(${isBare} and ${isInCurrent('n')} or ${isQualified('c', 'n')})`,
+    nameOf: (table, schema) =>
+      `case when ${isInCurrent(schema)} and not ${isQualified(table, schema)} then ${table}.relname else ${schema}.nspname || '.' || ${table}.relname end`,
+  }
+}
 
-const columnsSql = (
-  condition: string,
-): string => `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
-    a.attnotnull and not exists (select from pg_constraint n where n.conrelid = c.oid and n.contype = 'n'
-      and not n.convalidated and a.attnum = any(n.conkey)),
-    case when ${condition} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
+function isOneOf(value: string, names: readonly string[]): string {
+  const list = names.map((name) => `'${name.replaceAll("'", "''")}'`)
+  return `coalesce(${value} in (${['null', ...list].join(', ')}), false)`
+}
+
+const columnsSql = ({
+  isInside,
+  isNamed,
+  nameOf,
+}: Scope): string => `select ${nameOf('c', 'n')}, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
+    a.attnotnull and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'n'
+      and not k.convalidated and a.attnum = any(k.conkey)),
+    case when ${isNamed} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
     format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
     a.attidentity <> '', a.atthasdef
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where ${inCurrentSchema} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
+  where ${isInside} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by n.nspname, c.relname, a.attnum`
 
-const indexesSql = (condition: string): string => `select c.relname, i.relname, x.indisunique,
+const indexesSql = ({
+  isNamed,
+  nameOf,
+}: Scope): string => `select ${nameOf('c', 'n')}, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
     x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
     exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x')),
     x.indisvalid
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
-  where ${inCurrentSchema} and (${condition})`
+  join pg_namespace n on n.oid = c.relnamespace
+  where ${isNamed}`
 
 const namesOf = (table: string, numbers: string): string =>
   `array(select a.attname::text from unnest(${numbers}) with ordinality u(attnum, place)
     join pg_attribute a on a.attrelid = ${table} and a.attnum = u.attnum order by u.place)`
 
-const foreignKeysSql = (): string => `select c.relname, f.relname, k.conname, k.confdeltype::text,
+const foreignKeysSql = ({
+  isInside,
+  nameOf,
+}: Scope): string => `select ${nameOf('c', 'n')}, ${nameOf('f', 'fn')}, k.conname, k.confdeltype::text,
     ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}, k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
-  where ${inCurrentSchema} and k.contype = 'f'`
+  join pg_namespace n on n.oid = c.relnamespace join pg_namespace fn on fn.oid = f.relnamespace
+  where ${isInside} and k.contype = 'f'`
 
-const checksSql = (
-  condition: string,
-): string => `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
-  from pg_constraint k join pg_class c on c.oid = k.conrelid
-  where ${inCurrentSchema} and k.contype = 'c' and (${condition})`
+const checksSql = ({
+  isNamed,
+  nameOf,
+}: Scope): string => `select ${nameOf('c', 'n')}, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
+  from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
+  where ${isNamed} and k.contype = 'c'`

@@ -4,7 +4,7 @@
  */
 import type { ValueClass } from '../contract/conversions.js'
 import type { TypeChange, TypeChangeSql } from '../contract/dialect.js'
-import { quote } from '../contract/quote.js'
+import { quote, quoteTable } from '../contract/quote.js'
 
 const classes: Readonly<Record<string, ValueClass>> = {
   bigint: 'integer',
@@ -143,13 +143,13 @@ export function changePostgresType({
     postgresClassOf(longType(type)),
     type,
   )
-  const alter = `alter table ${quote(table)} alter column ${c} type ${to} using ${value}`
+  const alter = `alter table ${quoteTable(table)} alter column ${c} type ${to} using ${value}`
   if (test === undefined) return { checks: [], alter }
   const key = primaryKey.map((one) => `${quote(one)}::text`).join(` || '/' || `)
   const check = [
     'do $filigree$ declare refused text; begin',
     `  select to_json(left(${c}::text, 60)) || ' in the row with the key ' || ${key || "''"} into refused`,
-    `    from ${quote(table)} where ${c} is not null and not (${test}) limit 1;`,
+    `    from ${quoteTable(table)} where ${c} is not null and not (${test}) limit 1;`,
     '  if refused is not null then',
     `    raise exception using errcode = 'data_exception', message = '${origin}: ' || refused || ' cannot be converted to ${type}';`,
     '  end if;',

@@ -1,7 +1,7 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
 
 import { foldCase } from '../../core/text.js'
-import { quote } from '../contract/quote.js'
+import { quote, quoteTable } from '../contract/quote.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
 import {
   toIntegerValue,
@@ -164,6 +164,7 @@ export function createPostgresDialect(
       passKeys,
     },
     tables: {
+      nameOf: (table) => table,
       changes,
       replay: undefined,
       named: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')
@@ -218,14 +219,14 @@ const changes: TableChanges = {
   empty: async (runner, tables) => {
     if (tables.length === 0) return
     await runner.run(
-      frameworkScript(`truncate table ${tables.map(quote).join(', ')} restart identity`),
+      frameworkScript(`truncate table ${tables.map(quoteTable).join(', ')} restart identity`),
       [],
       'nothing',
     )
   },
   changeType: changePostgresType,
   changeNull: (table, column, nullable) =>
-    `alter table ${quote(table)} alter column ${quote(column)} ${nullable ? 'drop' : 'set'} not null`,
+    `alter table ${quoteTable(table)} alter column ${quote(column)} ${nullable ? 'drop' : 'set'} not null`,
 }
 
 /**
@@ -328,7 +329,7 @@ const values: ValueSql = {
   uuidText,
   malformedRow: (table, key, { name, storage }) =>
     storage === 'decimal'
-      ? `select ${quote(key.name)} from ${quote(table)} where cast(${quote(name)} as text) in ('NaN', 'Infinity', '-Infinity') limit 1`
+      ? `select ${quote(key.name)} from ${quoteTable(table)} where cast(${quote(name)} as text) in ('NaN', 'Infinity', '-Infinity') limit 1`
       : undefined,
   lengthOf: ({ storage, isUuid: isUuidColumn }) => {
     if (isUuidColumn) return `char_length(${uuidText.join('{c}')})`

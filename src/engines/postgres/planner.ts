@@ -1,6 +1,7 @@
 /** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 
 import type { Runner, Row, TableSize } from '../contract/engine.js'
+import { quoteTable } from '../contract/quote.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
@@ -10,12 +11,13 @@ import type { ScanSql } from '../contract/dialect.js'
  * the size of a table's file would wait for locks. Source: PostgreSQL, pg_class; TOAST; The Cumulative Statistics System.
  */
 const statement = frameworkQuery(
-  `select c.relname,
+  `select named.name,
       greatest(c.reltuples - pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), 0),
       current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0)
-    from pg_class c left join pg_class large on large.oid = c.reltoastrelid
-    where c.relkind in ('r', 'm') and c.oid = any(
-      select to_regclass(quote_ident(name)) from unnest(cast($1 as text[])) as name)`,
+    from unnest(cast($1 as text[]), cast($2 as text[])) as named (name, quoted)
+    join pg_class c on c.oid = to_regclass(named.quoted)
+    left join pg_class large on large.oid = c.reltoastrelid
+    where c.relkind in ('r', 'm')`,
   { together: 'calls' },
 )
 
@@ -26,7 +28,7 @@ export async function readPostgresSizes(
   runner: Runner,
   tables: readonly string[],
 ): Promise<ReadonlyMap<string, TableSize>> {
-  const rows = await runner.run(statement, [tables], 'rows')
+  const rows = await runner.run(statement, [tables, tables.map(quoteTable)], 'rows')
   return new Map(
     rows.map(([name, count, bytes]) => {
       // A page is never empty, so few rows seem large.

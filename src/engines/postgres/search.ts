@@ -6,7 +6,7 @@
  */
 import { unicodeForms } from '../../core/text.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
-import { quote } from '../contract/quote.js'
+import { quote, quoteInSchemaOf } from '../contract/quote.js'
 import { raw, sql, wrap, type Sql, type SqlWrapper } from '../contract/sql-text.js'
 import type { Column } from '../contract/table.js'
 
@@ -53,7 +53,7 @@ export function createPostgresSearch(
       using: 'gin',
       parts: [vector(columns.map((column) => textOf(column)))],
     }),
-    drop: (name) => [`drop index if exists ${quote(name)}`],
+    drop: (name, table) => [`drop index if exists ${quoteInSchemaOf(table, name)}`],
     operand: (terms) => terms.map((term) => toQuery(term, hasIcu)).join(' & '),
     test,
     some: (parts) => ({

@@ -2,6 +2,7 @@
 
 import { foldCase } from '../../core/text.js'
 import { quote } from '../contract/quote.js'
+import { quoteSqliteTable, toSqliteName } from './table-name.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
@@ -116,7 +117,7 @@ export const sqliteDialect: Dialect = {
     malformedRow: (table, key, { name, storage, field: { entry } }) => {
       if (storage !== 'decimal' || entry.digits === undefined) return undefined
       const test = decimalTest(entry.digits).replaceAll('{c}', () => quote(name))
-      return `select ${quote(key.name)} from ${quote(table)} where not (${test}) limit 1`
+      return `select ${quote(key.name)} from ${quoteSqliteTable(table)} where not (${test}) limit 1`
     },
     // `length` counts the characters of text and the bytes of a blob.
     lengthOf: () => 'length({c})',
@@ -192,12 +193,13 @@ export const sqliteDialect: Dialect = {
     rows: { maxRows: 16, maxValues: 256, writesRestSingly: true, chunkSize: 1000 },
   },
   tables: {
+    nameOf: toSqliteName,
     changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
     replay: { url: 'sqlite::memory:', dump: dumpTables },
     named: "select 1 from sqlite_schema where type = 'table' and name = ?",
     uniqueIndexes: (table) =>
       `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))
-    from pragma_index_list('${table.replaceAll("'", "''")}') l where "unique"`,
+    from pragma_index_list('${toSqliteName(table).replaceAll("'", "''")}') l where "unique"`,
     // SQLite runs each cascade as a trigger inside the one before it, and stops at SQLITE_MAX_TRIGGER_DEPTH: 1000.
     maxCascadeDepth: 900,
     scans: sqliteScans,

@@ -4,7 +4,7 @@
  * EXPLAIN QUERY PLAN; The ROWID.
  */
 import { BoundedCache } from '../../core/collections.js'
-import { quote } from '../contract/quote.js'
+import { quoteSqliteTable } from './table-name.js'
 import { boundOf, frameworkQuery, type Statement } from '../contract/statement.js'
 import type { Connection } from './connection.js'
 import { readRowBytes, type RowBytes } from './table-sizes.js'
@@ -99,7 +99,7 @@ export class ReadCostEstimator {
 }
 
 function sizeOf(table: string): Statement {
-  const name = quote(table)
+  const name = quoteSqliteTable(table)
   return frameworkQuery(
     `select (select max(rowid) from ${name}) - (select min(rowid) from ${name}) + 1`,
   )

@@ -84,7 +84,7 @@ function toFormerSchema(actual: ActualTable): TableSchema {
       columns: list,
       unique,
       whereNull: undefined,
-      statements: { create, drop: writeDropIndex({ name: index }) },
+      statements: { create, drop: writeDropIndex(name, { name: index }) },
     })),
   }
 }

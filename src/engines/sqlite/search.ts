@@ -8,6 +8,7 @@ import { unicodeForms } from '../../core/text.js'
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
 import { quote } from '../contract/quote.js'
+import { quoteSqliteTable } from './table-name.js'
 import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 
 /** Words consist of letters and digits, and accents are significant, as in the other engines. */
@@ -132,7 +133,11 @@ export function writeDropSearch(name: string): string[] {
  * ```
  */
 function writeCreate(table: KeyedTable, { name, columns }: TableSearch): string[] {
-  const [index, tableName, keys] = [quote(name), quote(table.name), quote(keyTableOf(name))]
+  const [index, tableName, keys] = [
+    quote(name),
+    quoteSqliteTable(table.name),
+    quote(keyTableOf(name)),
+  ]
   const key = quote(table.key.name)
   const hasNumericKey = isKeyNumeric(table)
   const fields = columns.map((_, position) => `c${position}`).join(', ')

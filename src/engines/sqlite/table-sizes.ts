@@ -6,6 +6,7 @@
  */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/quote.js'
+import { quoteSqliteTable, toSqliteName } from './table-name.js'
 import type { Runner, TableSize } from '../contract/engine.js'
 import { frameworkQuery, type Statement } from '../contract/statement.js'
 
@@ -47,7 +48,9 @@ export function readSqliteSizes(
 }
 
 function sizeOf(runner: Runner, name: string): MaybePromise<number> {
-  const countQuery = frameworkQuery(`select count(*) from (select 1 from ${quote(name)} limit ?)`)
+  const countQuery = frameworkQuery(
+    `select count(*) from (select 1 from ${quoteSqliteTable(name)} limit ?)`,
+  )
   return after(runner.run(countQuery, [maxCounted + 1], 'first'), (row) => {
     const count = Number(row?.[0])
     if (count <= maxCounted) return count
@@ -81,9 +84,9 @@ export function readRowBytes(runner: Runner, name: string): MaybePromise<RowByte
 
 function measureRows(runner: Runner, name: string): MaybePromise<RowBytes> {
   const columnsQuery = frameworkQuery('select name from pragma_table_info(?)')
-  return after(runner.run(columnsQuery, [name], 'rows'), (columns) => {
+  return after(runner.run(columnsQuery, [toSqliteName(name)], 'rows'), (columns) => {
     if (columns.length === 0) return noBytes
-    const table = quote(name)
+    const table = quoteSqliteTable(name)
     const bytes = columns.map(([column]) => `ifnull(octet_length(${quote(String(column))}), 0)`)
     const [first, last] = [`(select min(rowid) from ${table})`, `(select max(rowid) from ${table})`]
     const rowsFrom = (start: string, order: string): string =>
@@ -121,7 +124,7 @@ class SizeEstimate {
   readonly #ranges = new Set<Range>()
 
   constructor(runner: Runner, name: string) {
-    const table = quote(name)
+    const table = quoteSqliteTable(name)
     const distantRow = (bound: 'min' | 'max', test: string, order: string): string =>
       `(select ${bound}(position) from (select rowid as position from ${table} where rowid ${test} order by rowid ${order} limit ${rowsAtEnd}))`
     this.#runner = runner

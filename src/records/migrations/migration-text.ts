@@ -7,7 +7,7 @@ import {
   writeAddColumn,
   writeDropDefault,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable, schemaOf } from '../../engines/contract/quote.js'
 import { toNotNullName } from '../model/generated-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
@@ -81,13 +81,15 @@ function toOnlineSteps(
 }
 
 /** An interrupted build leaves an invalid index, which is dropped first. */
-function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
+function indexSteps({ table, sql, undo = [] }: Difference): OnlineSteps {
   const create = /^create (unique )?index ("(?:[^"]|"")+")/
+  const schemaName = schemaOf(table)
+  const schema = schemaName === undefined ? '' : `${quote(schemaName)}.`
   const now = sql.filter((one) => !create.test(one) && !one.startsWith('drop index'))
   const deferred = sql
     .filter((one) => create.test(one))
     .flatMap((one) => [
-      `drop index concurrently if exists ${create.exec(one)?.[2] ?? ''}`,
+      `drop index concurrently if exists ${schema}${create.exec(one)?.[2] ?? ''}`,
       one.replace(create, 'create $1index concurrently $2'),
     ])
   return {
@@ -112,7 +114,7 @@ function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
       ...dropConstraintsFirst(table, sql),
       ...sql.map((one) => (constraintOf(one) === undefined ? one : `${one} not valid`)),
     ],
-    deferred: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
+    deferred: names.map((name) => `alter table ${quoteTable(table)} validate constraint ${name}`),
     undo,
   }
 }
@@ -125,7 +127,7 @@ function columnSteps(
   const { checks = [], nullable, fill, preset } = column
   const isFilled = nullable || fill !== undefined || preset !== undefined
   const bare = { ...column, checks: [], nullable: nullable || !isFilled }
-  const alter = `alter table ${quote(table)}`
+  const alter = `alter table ${quoteTable(table)}`
   // Existing rows get a default without being rewritten.
   const now = [
     writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
@@ -150,7 +152,7 @@ function columnSteps(
 
 function stricterSteps({ table, column, sql, undo, primaryKey = [] }: Difference): OnlineSteps {
   if (column === undefined) return { now: sql, deferred: [], undo }
-  const loosen = `alter table ${quote(table)} alter column ${quote(column.name)} drop not null`
+  const loosen = `alter table ${quoteTable(table)} alter column ${quote(column.name)} drop not null`
   return { now: [], deferred: notNullSteps(table, column, primaryKey), undo: [loosen] }
 }
 
@@ -160,7 +162,7 @@ function notNullSteps(
   { name, fill }: ColumnSchema,
   primaryKey: readonly string[],
 ): string[] {
-  const alter = `alter table ${quote(table)}`
+  const alter = `alter table ${quoteTable(table)}`
   const [column, rule] = [quote(name), quote(toNotNullName(table, name))]
   const backfill = (value: string): string => writeBackfill(table, column, primaryKey, value)
   return [
@@ -192,7 +194,7 @@ function writeBackfill(
   primaryKey: readonly string[],
   fill: string,
 ): string {
-  const name = quote(table)
+  const name = quoteTable(table)
   const list = primaryKey.map(quote).join(', ')
   const key = primaryKey.length === 1 ? list : `(${list})`
   const isEmpty = `${column} is null`
@@ -229,7 +231,7 @@ function constraintOf(sql: string): string | undefined {
 function dropConstraintsFirst(table: string, sql: readonly string[]): string[] {
   return sql
     .flatMap((one) => constraintOf(one) ?? [])
-    .map((name) => `alter table ${quote(table)} drop constraint if exists ${name}`)
+    .map((name) => `alter table ${quoteTable(table)} drop constraint if exists ${name}`)
     .filter((drop) => !sql.includes(drop))
 }
 
@@ -313,7 +315,7 @@ const nothing: Difference = {
 
 function toForgotten(table: string): Difference {
   const message = `Table ${table} does not belong to a record.`
-  return { ...nothing, table, message, risk: 'by hand', sql: [`drop table ${quote(table)}`] }
+  return { ...nothing, table, message, risk: 'by hand', sql: [`drop table ${quoteTable(table)}`] }
 }
 
 /** Columns and tables without a field or record are never dropped automatically: their data would be lost. */

@@ -248,7 +248,9 @@ export function withoutDropped(
 
 /** A name in SQL, with quotes or without. */
 function named(name: string): string {
-  return `(?<![\\w"])"?${name}"?(?![\\w"])`
+  const parts = name.split('.').map((part) => `"?${part}"?`)
+  const schema = parts.length === 1 ? '(?:"?public"?\\.)?' : ''
+  return `(?<![\\w".])${schema}${parts.join('\\.')}(?![\\w".])`
 }
 
 /** Indexes, references and checks of a column are dropped with it. */

@@ -8,6 +8,7 @@ import {
   unnameableColumns,
   type IndexForm,
 } from '../../engines/contract/table.js'
+import { nameInSchema, schemaOf } from '../../engines/contract/quote.js'
 import { createRequire } from 'node:module'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
@@ -29,19 +30,31 @@ export function isSqlName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)
 }
 
+/** The name of a table with its schema, `billing.orders`. Statements quote both parts. */
+export function toTableName(schema: string | undefined, table: string): string {
+  return schema === undefined ? table : `${schema}.${table}`
+}
+
+/** `order_tag`: the default name of a join table. It is in the schema of its first table with one. */
+export function toJoinName(table: string, target: string): string {
+  const ends = [table, target].sort()
+  const [schema] = ends.flatMap((end) => schemaOf(end) ?? [])
+  return toTableName(schema, ends.map(nameInSchema).sort().join('_'))
+}
+
 /** `product_name_key`; a name over 63 bytes is cut and ends with a hash of the full name. */
 export function toIndexName(table: string, columns: readonly string[], unique: boolean): string {
-  return toShortName(`${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
+  return toShortName(`${toNamePart(table)}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
 }
 
 /** `product_category_id_fkey`, shortened in the same way. */
 export function toConstraintName(table: string, column: string): string {
-  return toShortName(`${table}_${column}_fkey`)
+  return toShortName(`${toNamePart(table)}_${column}_fkey`)
 }
 
 /** `product_pkey`, as PostgreSQL names and cuts it. */
 export function toKeyName(table: string): string {
-  return `${table.slice(0, 58)}_pkey`
+  return `${nameInSchema(table).slice(0, 58)}_pkey`
 }
 
 /** Whether an index has the name that a field or `@Record({ indexes })` would give it. */
@@ -56,12 +69,12 @@ export function isOwnIndexName(
   )
   if (isPlain) return true
   const form = /(?:_desc|_nulls_first|_like|_where_[0-9a-f]{8})_(?:\w+_)?(?:key|index)$/
-  return name.startsWith(`${table}_${columns[0] ?? ''}`) && form.test(name)
+  return name.startsWith(`${toNamePart(table)}_${columns[0] ?? ''}`) && form.test(name)
 }
 
 /** The name of the check that rejects nulls while a column becomes required: `product_price_not_null`. */
 export function toNotNullName(table: string, column: string): string {
-  return toShortName(`${table}_${column}_not_null`)
+  return toShortName(`${toNamePart(table)}_${column}_not_null`)
 }
 
 /** The name contains the form of the index, so that indexes with the same name have the same form. */
@@ -78,12 +91,14 @@ export function toFormName(
   })
   const form = like ? '_like' : ''
   const rows = where === undefined ? '' : `_where_${toHash(JSON.stringify(where))}`
-  return toShortName(`${table}_${parts.join('_')}${form}${rows}_${unique ? 'key' : 'index'}`)
+  return toShortName(
+    `${toNamePart(table)}_${parts.join('_')}${form}${rows}_${unique ? 'key' : 'index'}`,
+  )
 }
 
 /** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */
 export function toSearchName(table: string, columns: readonly string[]): string {
-  return `${searchIndexPrefix}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
+  return `${searchIndexPrefix}${toNamePart(table).slice(0, 38)}_${toHash([table, ...columns].join())}`
 }
 
 /** `product_price_check_0a1b2c3d`: contains a hash of its rule, so that another rule gets another name. */
@@ -108,8 +123,13 @@ export function renameCheck(
 }
 
 function toCheckStart(table: string, column: string): string {
-  const start = `${table}_${column}`
+  const start = `${toNamePart(table)}_${column}`
   return `${start.length <= 48 ? start : `${start.slice(0, 39)}_${toHash(start)}`}_check_`
+}
+
+/** `billing.orders` → `billing_orders` */
+function toNamePart(table: string): string {
+  return table.replace('.', '_')
 }
 
 function toShortName(name: string): string {

@@ -10,7 +10,7 @@ import { recordOptions, type RecordOptions, readRecord, type RecordConstraint } 
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { shapeOf, type Shape, type ShapeField } from '../../fields/shape.js'
-import { isSqlName, toColumnName, toSnakeCase } from './generated-names.js'
+import { isSqlName, toColumnName, toSnakeCase, toTableName } from './generated-names.js'
 import { relationMetadataOf } from './relations.js'
 import {
   reservedColumns,
@@ -45,8 +45,10 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
   problems.addAll(recordOptions.findProblems(declaredOptions, `@Record of ${type.name}`))
   const options = recordOptions.read(declaredOptions) as RecordOptions
   const shape = readCheckedShape(type, problems)
-  const name = options.table ?? toSnakeCase(type.name)
-  checkName(`${type.name}: table`, name, problems)
+  const tableName = options.table ?? toSnakeCase(type.name)
+  checkName(`${type.name}: table`, tableName, problems)
+  if (options.schema !== undefined) checkName(`${type.name}: schema`, options.schema, problems)
+  const name = toTableName(options.schema, tableName)
   const columns = shape.fields
     .filter(({ rules }) => rules.relation !== true)
     .map((field) => toColumn(type, field, problems))

@@ -7,8 +7,9 @@ import type { Problem } from '../../errors/declaration-error.js'
 import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
-import { isSqlName } from './generated-names.js'
+import { isSqlName, toJoinName, toTableName } from './generated-names.js'
 import { relationMetadataOf, relationOptions, type RelationMetadata } from './relations.js'
+import { nameInSchema, schemaOf } from '../../engines/contract/quote.js'
 import { reservedColumns, reservedPrefixes, type Column } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
@@ -167,22 +168,37 @@ function createJoinTable(
   options: { readonly through?: string; readonly from?: string; readonly to?: string },
 ): JoinTable {
   const itself = table === target
+  const defaultName = toJoinName(table.name, target.name)
+  const [one, other] = joinedNames(table, target)
   const join = {
-    name: options.through ?? [table.name, target.name].sort().join('_'),
-    from: options.from ?? `${table.name}_id`,
-    to: options.to ?? (itself ? `${name}_${target.name}_id`.toLowerCase() : `${target.name}_id`),
+    name:
+      options.through === undefined || schemaOf(options.through) !== undefined
+        ? (options.through ?? defaultName)
+        : toTableName(schemaOf(defaultName), options.through),
+    from: options.from ?? `${one}_id`,
+    to: options.to ?? (itself ? `${name}_${other}_id`.toLowerCase() : `${other}_id`),
   }
   const columns = [join.from, join.to].map((one) => one.toLowerCase())
   const isReserved =
     columns.some((one) => reservedColumns.has(one)) ||
-    reservedPrefixes.some((prefix) => join.name.toLowerCase().startsWith(prefix))
-  const wrong = Object.values(join).find((one) => !isSqlName(one))
-  if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
+    reservedPrefixes.some((prefix) =>
+      join.name.split('.').some((part) => part.toLowerCase().startsWith(prefix)),
+    )
+  const names = [...join.name.split('.'), join.from, join.to]
+  const isWrong = names.length > 4 || names.some((part) => !isSqlName(part))
+  if (isWrong || isReserved || columns[0] === columns[1]) {
     const message = `the join table cannot be ${join.name} (${join.from}, ${join.to}).`
     const fix = "Name it and its columns: { through: '…', from: '…', to: '…' }."
     problems.add(problem('RELATION_JOIN', message, fix))
   }
   return Object.freeze(join)
+}
+
+/** The names by which a join table's columns are called. With equal names in two schemas, the schemas are part of them. */
+function joinedNames(table: Table, target: Table): readonly [table: string, target: string] {
+  const [one, other] = [nameInSchema(table.name), nameInSchema(target.name)]
+  if (one !== other || table === target) return [one, other]
+  return [table.name.replace('.', '_'), target.name.replace('.', '_')]
 }
 
 function lowerFirst(name: string): string {

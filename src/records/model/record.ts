@@ -70,6 +70,11 @@ export const searchLimitOption = option
 export const recordOptions = declareOptions({
   /** The table's name. Default: the class's name in snake_case. */
   table: nameOption,
+  /**
+   * PostgreSQL's schema of the table: `'billing'`. Default: the first one of the connection's `search_path`. On SQLite,
+   * which has no schemas, the table is called `billing_orders`.
+   */
+  schema: nameOption,
   /** An earlier name of the record or its table, so that a migration renames the table. */
   was: nameOption,
   /** The name of the query for one record. Default: the class's name in lower case. */

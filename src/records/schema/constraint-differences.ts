@@ -7,7 +7,7 @@ import type {
   ColumnSchema,
 } from '../../engines/contract/table-schema.js'
 import { writeAddCheck } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
@@ -52,7 +52,7 @@ function missingCheck(
   actual: ActualTable,
   dialect: Dialect,
 ): Difference {
-  const alter = `alter table ${quote(schema.name)}`
+  const alter = `alter table ${quoteTable(schema.name)}`
   const isInvalid = actual.checks?.has(check.name) === true
   const state = isInvalid
     ? 'checked by the database for new rows only'
@@ -65,7 +65,7 @@ function missingCheck(
     blocks: false,
     risk: 'may fail',
     ...(check.isOfForm === true && {
-      unlessFound: `select 1 from ${quote(schema.name)} where not (${check.sql}) limit 1`,
+      unlessFound: `select 1 from ${quoteTable(schema.name)} where not (${check.sql}) limit 1`,
     }),
     ...change(schema, actual, dialect, {
       // Existing rows are checked in a second step, which does not block reads and writes.
@@ -94,7 +94,7 @@ function otherCheck(
     blocks: true,
     risk: 'safe',
     ...change(schema, actual, dialect, {
-      sql: [`alter table ${quote(schema.name)} drop constraint if exists ${quote(name)}`],
+      sql: [`alter table ${quoteTable(schema.name)} drop constraint if exists ${quote(name)}`],
       undo: [writeAddCheck(schema.name, { name, sql: actual.checks?.get(name) ?? 'true' })],
     }),
   }
@@ -158,7 +158,7 @@ function otherDefault(
   actual: ActualTable,
   dialect: Dialect,
 ): Difference {
-  const alter = `alter table ${quote(schema.name)} alter column ${quote(name)}`
+  const alter = `alter table ${quoteTable(schema.name)} alter column ${quote(name)}`
   const write = (value: string | undefined): string =>
     value === undefined ? 'drop default' : `set default ${value}`
   const where = `${schema.name}.${name}`

@@ -85,7 +85,7 @@ export function rebuildTable(
   if (changes.kind !== 'anew')
     throw new TypeError(`${dialect.product.title} does not rebuild tables.`)
   const stale = [...actual.indexes].flatMap(([name, index]) =>
-    isStaleIndex(schema, name, index) ? writeDropIndex({ name }) : [],
+    isStaleIndex(schema, name, index) ? writeDropIndex(schema.name, { name }) : [],
   )
   const added = schema.indexes.flatMap(({ name, statements }) =>
     statements === undefined && !actual.indexes.has(name)

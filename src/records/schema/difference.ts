@@ -18,11 +18,12 @@ import {
   writeAddForeignKey,
   fillsOnly,
   writeDropDefault,
+  writeCreateSchema,
   writeCreateTable,
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable, schemaOf } from '../../engines/contract/quote.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../model/generated-names.js'
@@ -59,7 +60,10 @@ export function findDifferences(
   const conversions = findUuidConversions(present, actual, dialect)
   const keys = findKeyChanges(present, actual, dialect)
   const remaining = [
-    ...missing.flatMap((schema) => missingTable(schema, dialect)),
+    ...withNewSchemas(
+      missing.flatMap((schema) => missingTable(schema, dialect)),
+      actual,
+    ),
     // Parts that are no longer declared come first, because the type of a column may depend on them.
     ...pairs.flatMap((pair) => staleParts(pair, dialect)),
     ...pairs.flatMap((pair) => compareColumns(pair, dialect)),
@@ -157,11 +161,22 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       risk: 'safe',
       sql: [writeCreateTable(schema, dialect), ...indexes],
       undo: [
-        `drop table ${quote(schema.name)}`,
+        `drop table ${quoteTable(schema.name)}`,
         ...schema.indexes.flatMap(({ statements }) => statements?.drop ?? []),
       ],
     },
   ]
+}
+
+/** Creates a schema before its first table. A role that may create tables in it may not be allowed to create schemas. */
+function withNewSchemas(tables: readonly Difference[], actual: Catalogue): Difference[] {
+  const schemas = new Set([...actual.keys()].map(schemaOf))
+  return tables.map((difference) => {
+    const schema = schemaOf(difference.table)
+    if (schema === undefined || schemas.has(schema)) return difference
+    schemas.add(schema)
+    return { ...difference, sql: [writeCreateSchema(schema), ...difference.sql] }
+  })
 }
 
 /** After all tables exist, since they may refer to each other in a circle. */
@@ -248,8 +263,8 @@ function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
       risk: 'safe',
       sql:
         isConstraint === true
-          ? [`alter table ${quote(table)} drop constraint ${quote(name)}`]
-          : writeDropIndex({ name }),
+          ? [`alter table ${quoteTable(table)} drop constraint ${quote(name)}`]
+          : writeDropIndex(table, { name }),
       undo: create,
     }))
 }
@@ -311,15 +326,18 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
           ...(existing === undefined ? [] : dropExisting(table, index, existing)),
           ...writeIndex(table, index),
         ],
-        undo: [...writeDropIndex(index), ...((isInvalid ? undefined : existing?.create) ?? [])],
+        undo: [
+          ...writeDropIndex(table, index),
+          ...((isInvalid ? undefined : existing?.create) ?? []),
+        ],
       },
     ]
   })
 }
 
 function dropExisting(table: string, index: IndexSchema, existing: ActualIndex): string[] {
-  if (existing.isConstraint !== true) return writeDropIndex(index)
-  return [`alter table ${quote(table)} drop constraint ${quote(index.name)}`]
+  if (existing.isConstraint !== true) return writeDropIndex(table, index)
+  return [`alter table ${quoteTable(table)} drop constraint ${quote(index.name)}`]
 }
 
 /**
@@ -363,7 +381,7 @@ function staleSearches(
       blocks: false,
       upgrades: true,
       risk: 'safe',
-      sql: dialect.text.search.drop(name),
+      sql: dialect.text.search.drop(name, table),
       undo: actual.indexes.get(name)?.create ?? [],
     }))
 }
@@ -385,7 +403,7 @@ function compareNull(
     looser || column.fill === undefined
       ? []
       : [
-          `update ${quote(schema.name)} set ${quote(column.name)} = ${column.fill} where ${quote(column.name)} is null`,
+          `update ${quoteTable(schema.name)} set ${quote(column.name)} = ${column.fill} where ${quote(column.name)} is null`,
         ]
   const change =
     changes.kind === 'anew'
@@ -435,7 +453,7 @@ function missingColumn(
             writeAddColumn(schema.name, column, dialect),
             ...(isOnlyFilled ? [writeDropDefault(schema.name, column)] : []),
           ],
-          undo: [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
+          undo: [`alter table ${quoteTable(schema.name)} drop column ${quote(column.name)}`],
         }),
   }
 }
@@ -507,7 +525,7 @@ function describeReference({ table, foreignColumns, onDelete }: ForeignKeySchema
 }
 
 function dropForeignKey(table: string, name: string): string {
-  return `alter table ${quote(table)} drop constraint if exists ${quote(name)}`
+  return `alter table ${quoteTable(table)} drop constraint if exists ${quote(name)}`
 }
 
 function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
@@ -516,7 +534,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
   const unknown = [...actual.columns.values()].filter(({ name }) => !schemas.has(name))
   return unknown.flatMap(({ name, optional }) => {
     const where = `${table}.${name} does not belong to a field`
-    const alter = `alter table ${quote(table)}`
+    const alter = `alter table ${quoteTable(table)}`
     const leftover: Difference = {
       kind: 'unknown column',
       table,

@@ -17,7 +17,7 @@ import {
   toForeignKey,
   writeForeignKey,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteInSchemaOf, quoteTable } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toKeyName, toIndexName } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
@@ -152,15 +152,16 @@ function writeKeyChange(
   columns: readonly string[],
   references: readonly (readonly [holder: string, name: string, key: ForeignKeySchema])[],
 ): string[] {
-  const index = quote(toIndexName(table, columns, true))
+  const name = toIndexName(table, columns, true)
+  const [index, dropped] = [quote(name), quoteInSchemaOf(table, name)]
   const key = quote(toKeyName(table))
   return [
-    `drop index concurrently if exists ${index}`,
-    `create unique index concurrently ${index} on ${quote(table)} (${columns.map(quote).join(', ')})`,
-    ...references.flatMap(([holder, name, reference]) => [
-      `alter table ${quote(holder)} drop constraint if exists ${quote(name)}, add ${writeForeignKey(reference)} not valid`,
-      `alter table ${quote(holder)} validate constraint ${quote(reference.name)}`,
+    `drop index concurrently if exists ${dropped}`,
+    `create unique index concurrently ${index} on ${quoteTable(table)} (${columns.map(quote).join(', ')})`,
+    ...references.flatMap(([holder, oldName, reference]) => [
+      `alter table ${quoteTable(holder)} drop constraint if exists ${quote(oldName)}, add ${writeForeignKey(reference)} not valid`,
+      `alter table ${quoteTable(holder)} validate constraint ${quote(reference.name)}`,
     ]),
-    `alter table ${quote(table)} drop constraint if exists ${key}, add constraint ${key} primary key using index ${index}`,
+    `alter table ${quoteTable(table)} drop constraint if exists ${key}, add constraint ${key} primary key using index ${index}`,
   ]
 }

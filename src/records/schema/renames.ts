@@ -3,7 +3,13 @@
  * checks and references that are named after them are renamed too; an engine that cannot rename an index creates it
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
-import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/generated-names.js'
+import {
+  renameCheck,
+  toConstraintName,
+  toIndexName,
+  toKeyName,
+  toTableName,
+} from '../model/generated-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type {
   ActualIndex,
@@ -13,7 +19,13 @@ import type {
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import { referringColumn } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import {
+  nameInSchema,
+  quote,
+  quoteInSchemaOf,
+  quoteTable,
+  schemaOf,
+} from '../../engines/contract/quote.js'
 import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */
@@ -164,7 +176,6 @@ function renameTable(
   dialect: Dialect,
 ): Difference {
   const existing = tables.get(old) as ActualTable
-  const [from, to] = [quote(old), quote(schema.name)]
   const parts = renameParts(schema, { ...existing, name: old }, (column) => column, dialect)
   tables.delete(old)
   tables.set(schema.name, parts.table)
@@ -177,7 +188,9 @@ function renameTable(
   const canAlter = dialect.tables.changes.kind === 'in place'
   const key = (a: string, b: string): string[] =>
     canAlter
-      ? [`alter index if exists ${quote(toKeyName(a))} rename to ${quote(toKeyName(b))}`]
+      ? [
+          `alter index if exists ${quoteInSchemaOf(schema.name, toKeyName(a))} rename to ${quote(toKeyName(b))}`,
+        ]
       : []
   return {
     kind: 'renamed table',
@@ -185,11 +198,11 @@ function renameTable(
     message: `Table ${old} is called ${schema.name} now.`,
     blocks: true,
     risk: 'safe',
-    sql: [`alter table ${from} rename to ${to}`, ...key(old, schema.name), ...parts.sql],
+    sql: [...moveTable(old, schema.name), ...key(old, schema.name), ...parts.sql],
     undo: [
       ...parts.undo,
       ...key(schema.name, old),
-      `alter table ${to} rename to ${from}`,
+      ...moveTable(schema.name, old),
       ...parts.recreate,
     ],
   }
@@ -211,7 +224,7 @@ function renameColumn(
   )
   tables.set(schema.name, parts.table)
   const rename = (from: string, to: string): string =>
-    `alter table ${quote(schema.name)} rename column ${quote(from)} to ${quote(to)}`
+    `alter table ${quoteTable(schema.name)} rename column ${quote(from)} to ${quote(to)}`
   return {
     kind: 'renamed column',
     table: schema.name,
@@ -239,7 +252,7 @@ function renameParts(
   toNew: (column: string) => string,
   dialect: Dialect,
 ): Parts {
-  const alter = `alter table ${quote(schema.name)}`
+  const alter = `alter table ${quoteTable(schema.name)}`
   const canAlter = dialect.tables.changes.kind === 'in place'
   const sql: string[] = []
   const undo: string[] = []
@@ -252,6 +265,12 @@ function renameParts(
     sql.push(write(quote(from), quote(to)))
     undo.unshift(write(quote(to), quote(from)))
   }
+  const addIndexRename = (from: string, to: string): void => {
+    const write = (a: string, b: string): string =>
+      `alter index ${quoteInSchemaOf(schema.name, a)} rename to ${quote(b)}`
+    sql.push(write(from, to))
+    undo.unshift(write(to, from))
+  }
   /** Rewrites a condition or a statement with the new names. */
   const rewrite = (text: string): string => {
     let rewritten = text
@@ -263,7 +282,7 @@ function renameParts(
   const renamed = (create: string, to: string, from: string): string =>
     rewrite(create)
       .replace(quote(from), quote(to))
-      .replace(` on ${quote(existing.name)}`, ` on ${quote(schema.name)}`)
+      .replace(` on ${quoteTable(existing.name)}`, ` on ${quoteTable(schema.name)}`)
   const indexes = new Map<string, ActualIndex>()
   for (const [name, index] of existing.indexes) {
     const columns = index.columns.map(toNew)
@@ -274,10 +293,10 @@ function renameParts(
     )
     const to =
       count < 0 ? name : toIndexName(schema.name, columns.slice(0, count + 1), index.unique)
-    if (to !== name && canAlter) addRename((a, b) => `alter index ${a} rename to ${b}`, name, to)
+    if (to !== name && canAlter) addIndexRename(name, to)
     if (to !== name && !canAlter) {
-      sql.push(`drop index ${quote(name)}`)
-      undo.unshift(`drop index if exists ${quote(to)}`)
+      sql.push(`drop index ${quoteInSchemaOf(schema.name, name)}`)
+      undo.unshift(`drop index if exists ${quoteInSchemaOf(schema.name, to)}`)
       recreate.push(...(index.create ?? []))
       continue
     }
@@ -318,12 +337,26 @@ function renameParts(
   return { table, sql, undo, recreate }
 }
 
+/** Renames a table, after a move to the schema of its new name. */
+function moveTable(from: string, to: string): string[] {
+  const schema = schemaOf(to)
+  const renamed = quote(nameInSchema(to))
+  if (schemaOf(from) === schema)
+    return from === to ? [] : [`alter table ${quoteTable(from)} rename to ${renamed}`]
+  const moved = toTableName(schema, nameInSchema(from))
+  const move =
+    schema === undefined
+      ? `do $filigree$ begin execute format('alter table ${quoteTable(from)} set schema %I', current_schema()); end $filigree$`
+      : `alter table ${quoteTable(from)} set schema ${quote(schema)}`
+  return [move, ...moveTable(moved, to)]
+}
+
 /** The same migration drops a check whose rule changed, so the check may be missing when `up` or `down` renames it. */
 function renameCheckIfExists(table: string, from: string, to: string): string {
   return [
     `do $filigree$ begin`,
-    `  if exists (select from pg_constraint where conrelid = '${quote(table)}'::regclass and conname = '${from}') then`,
-    `    alter table ${quote(table)} rename constraint ${quote(from)} to ${quote(to)};`,
+    `  if exists (select from pg_constraint where conrelid = '${quoteTable(table)}'::regclass and conname = '${from}') then`,
+    `    alter table ${quoteTable(table)} rename constraint ${quote(from)} to ${quote(to)};`,
     `  end if;`,
     `end $filigree$`,
   ].join('\n')

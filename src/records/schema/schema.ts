@@ -1,17 +1,19 @@
 /**
  * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
  */
+import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
-import { quote } from '../../engines/contract/quote.js'
+import { nameInSchema, quote } from '../../engines/contract/quote.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import {
   toCheckName,
   toConstraintName,
   toIndexName,
   toColumnName,
+  toJoinName,
   toSnakeCase,
 } from '../model/generated-names.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
@@ -147,7 +149,10 @@ function writeTests(column: Column, dialect: Dialect): string[] {
   return tests
 }
 
-/** @param now milliseconds since 1970, for timestamps whose default is the current time */
+/**
+ * @param now milliseconds since 1970, for timestamps whose default is the current time
+ * @throws {DeclarationError} `RECORD_TABLE_TWICE` if an engine without schemas has one name for two tables
+ */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
   const all = [...tables]
   const listed = listedColumns(all)
@@ -161,7 +166,25 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
       joins.set(join.name, toJoinSchema(table, relation, join, dialect))
     }
   }
-  return [...schemas, ...joins.values()]
+  const found = [...schemas, ...joins.values()]
+  checkNames(found, dialect)
+  return found
+}
+
+/** `billing.orders` and `billing_orders` are one table where there are no schemas. */
+function checkNames(schemas: readonly TableSchema[], { product }: Dialect): void {
+  const names = new Set<string>()
+  for (const { name } of schemas) {
+    if (names.has(name.toLowerCase()))
+      throw new DeclarationError([
+        {
+          code: 'RECORD_TABLE_TWICE',
+          message: `Two records are both stored in the table "${name}", because ${product.title} has no schemas.`,
+          remedy: "Name another table: @Record({ table: '…' }).",
+        },
+      ])
+    names.add(name.toLowerCase())
+  }
 }
 
 function toTableSchema(
@@ -176,8 +199,8 @@ function toTableSchema(
   const isCounted = dialect.tables.changes.kind === 'anew' && table.key.generated === 'increment'
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
-    name: table.name,
-    oldNames: toOldNames(table.options.was),
+    name: dialect.tables.nameOf(table.name),
+    oldNames: toOldTableNames(table, dialect),
     columns: table.columns.map((column) => ({
       name: column.name,
       oldNames: toOldNames(column.field.rules.was),
@@ -195,7 +218,7 @@ function toTableSchema(
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
       name: toConstraintName(table.name, local.name),
       columns: [...(shards ? [shards.local.name] : []), local.name],
-      table: target.name,
+      table: dialect.tables.nameOf(target.name),
       foreignColumns: [...(shards ? [shards.foreign.name] : []), foreign.name],
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
@@ -216,14 +239,29 @@ function toShardIndex(table: string, shard: Column, key: Column): IndexSchema {
 }
 
 /** Earlier names of unnamed join tables: they are composed of both ends. */
-function oldJoinNames(table: Table, target: Table, { name }: JoinTable): string[] {
-  const [from, to] = [table, target].map((end) => [
-    end.name,
-    ...(toOldNames(end.options.was) ?? []),
-  ]) as [string[], string[]]
-  if (name !== [table.name, target.name].sort().join('_')) return []
-  const names = from.flatMap((one) => to.map((other) => [one, other].sort().join('_')))
-  return names.filter((one) => one !== name)
+function oldJoinNames(
+  table: Table,
+  target: Table,
+  { name }: JoinTable,
+  { tables }: Dialect,
+): string[] {
+  const [from, to] = [table, target].map((end) => [end.name, ...oldTableNames(end)]) as [
+    string[],
+    string[],
+  ]
+  if (name !== toJoinName(table.name, target.name)) return []
+  const names = from.flatMap((one) => to.map((other) => toJoinName(one, other)))
+  return names.filter((one) => one !== name).map(tables.nameOf)
+}
+
+/** A table without `schema` in its old name may have been in the same schema, or in that of names without one. */
+function oldTableNames({ options: { was, schema } }: Table): string[] {
+  const names = toOldNames(was) ?? []
+  return schema === undefined ? [...names] : names.flatMap((name) => [`${schema}.${name}`, name])
+}
+
+function toOldTableNames(table: Table, { tables }: Dialect): string[] | undefined {
+  return table.options.was === undefined ? undefined : oldTableNames(table).map(tables.nameOf)
 }
 
 function toJoinSchema(
@@ -234,19 +272,19 @@ function toJoinSchema(
 ): TableSchema {
   const { target } = relation
   const ends = [
-    { column: join.from, key: table.key, other: table.name, end: table },
-    { column: join.to, key: target.key, other: target.name, end: target },
+    { column: join.from, key: table.key, end: table },
+    { column: join.to, key: target.key, end: target },
   ]
   const origin = `${table.type.name}.${relation.name}`
   return {
-    name: join.name,
+    name: dialect.tables.nameOf(join.name),
     isJoin: true,
     isManaged: ends.every(({ end }) => end.options.managed !== false),
-    oldNames: oldJoinNames(table, target, join),
+    oldNames: oldJoinNames(table, target, join, dialect),
     columns: ends.map(({ column, key, end }) => ({
       name: column,
       oldNames: toOldNames(end.options.was)
-        ?.filter(() => column === `${end.name}_id`)
+        ?.filter(() => column === `${nameInSchema(end.name)}_id`)
         .map((name) => `${name}_id`),
       type: dialect.types.columnType(key),
       nullable: false,
@@ -255,10 +293,10 @@ function toJoinSchema(
       origin,
     })),
     primaryKey: [join.from, join.to],
-    foreignKeys: ends.map(({ column, key, other }) => ({
+    foreignKeys: ends.map(({ column, key, end }) => ({
       name: toConstraintName(join.name, column),
       columns: [column],
-      table: other,
+      table: dialect.tables.nameOf(end.name),
       foreignColumns: [key.name],
       onDelete: 'cascade',
     })),

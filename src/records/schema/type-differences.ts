@@ -19,7 +19,7 @@ import {
   writeIndex,
   writeAddForeignKey,
 } from '../../engines/contract/ddl.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 
@@ -99,7 +99,7 @@ function notConvertible(table: string, column: ColumnSchema, existing: ActualCol
 
 /** A decimal with more digits. Existing values still fit, so the database does not read the rows. */
 function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn): Difference {
-  const alter = `alter table ${quote(table)} alter column ${quote(column.name)} type`
+  const alter = `alter table ${quoteTable(table)} alter column ${quote(column.name)} type`
   return {
     kind: 'other type',
     table,
@@ -152,7 +152,7 @@ function dependentsOf(
   actual: ActualTable,
 ): { readonly current: Dependents; readonly next: Dependents } {
   const name = quote(column.name)
-  const alter = `alter table ${quote(table)}`
+  const alter = `alter table ${quoteTable(table)}`
   const preset = (value: string | undefined): Dependents =>
     value === undefined
       ? { drop: [], make: [] }
@@ -173,7 +173,7 @@ function dependentsOf(
     const existing = actual.indexes.get(index.name)
     const parts = [...(index.parts ?? []), index.where ?? '']
     if (existing === undefined || !parts.some((part) => part.includes(name))) continue
-    const drop = writeDropIndex(index)
+    const drop = writeDropIndex(table, index)
     before.push({ drop, make: existing.create ?? [] })
     after.push({ drop, make: writeIndex(table, index) })
   }
@@ -314,7 +314,7 @@ export function findUuidConversions(
     const { schema, column, table } = conversion
     const currentType = table.columns.get(column.name)?.type ?? 'text'
     const { before, after, undone } = partsOf(conversion)
-    const alter = `alter table ${quote(schema.name)} alter column ${quote(column.name)} type`
+    const alter = `alter table ${quoteTable(schema.name)} alter column ${quote(column.name)} type`
     const earlier = currentType === 'text' ? 'text collate "C"' : currentType
     const isFirst = index === 0
     const isLast = index === conversions.length - 1
@@ -372,7 +372,9 @@ function findReferences(
       )
       if (declared === undefined) return undefined
       const same = { ...declared, name: key.name ?? declared.name }
-      drop.push(`alter table ${quote(table.name)} drop constraint if exists ${quote(same.name)}`)
+      drop.push(
+        `alter table ${quoteTable(table.name)} drop constraint if exists ${quote(same.name)}`,
+      )
       add.push(writeAddForeignKey(table.name, same))
     }
   }
@@ -388,7 +390,7 @@ function partsOf({ schema, column, table }: UuidConversion) {
   const before: string[] = []
   const after: string[] = []
   const undone: string[] = []
-  const alter = `alter table ${quote(schema.name)}`
+  const alter = `alter table ${quoteTable(schema.name)}`
   if (table.columns.get(column.name)?.preset !== undefined && column.preset !== undefined) {
     const preset = `${alter} alter column ${quote(column.name)} set default ${column.preset}`
     before.push(`${alter} alter column ${quote(column.name)} drop default`)
@@ -406,7 +408,7 @@ function partsOf({ schema, column, table }: UuidConversion) {
     const parts = [...(index.parts ?? []), index.where ?? '']
     const isOver = parts.some((part) => part.includes(quote(column.name)))
     if (!isOver || !table.indexes.has(index.name)) continue
-    before.push(...writeDropIndex(index))
+    before.push(...writeDropIndex(schema.name, index))
     after.push(...writeIndex(schema.name, index))
     undone.push(...(table.indexes.get(index.name)?.create ?? []))
   }

@@ -5,7 +5,7 @@
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './write-row.js'
@@ -128,7 +128,7 @@ export class BatchInserter {
       return false
     const statement = frameworkQuery(copy.isAllowed, { isFresh: true })
     this.#acceptsCopies ??= Promise.resolve(
-      this.#runner.run(statement, [quote(name)], 'first'),
+      this.#runner.run(statement, [quoteTable(name)], 'first'),
     ).then(
       (row) => row?.[0] === true,
       (error: unknown) => {
@@ -143,7 +143,7 @@ export class BatchInserter {
     if (copy === undefined) return
     const names = columns.map((column) => quote(column.name))
     this.#copying ??= Object.freeze<Statement>({
-      sql: copy.into(quote(this.#table.name), names),
+      sql: copy.into(quoteTable(this.#table.name), names),
       kind: 'insert',
       tables: [this.#table.name],
       mayWait: true,

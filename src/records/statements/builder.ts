@@ -26,8 +26,10 @@ import {
 import { attempt } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
+import { toTableName } from '../model/generated-names.js'
 import type { Table } from '../model/table.js'
 import { throwUnavailable } from './client-errors.js'
+import { TableNames } from './table-names.js'
 import { isDecimalNode, resolveDecimals } from './kysely-decimals.js'
 
 /** A transaction that is begun and ended by separate calls. */
@@ -45,11 +47,12 @@ const kinds: Readonly<Record<string, StatementKind>> = {
 }
 
 /** @param query the query in Kysely's form */
-function applicationStatement(sql: string, query: RootOperationNode): Statement {
+function applicationStatement(sql: string, query: RootOperationNode, names: TableNames): Statement {
   const found = new QueryParts(query)
   const kind = kindOf(query, found)
   const isKnown = kind !== 'unknown' && !found.writesOut
-  const tables = isKnown ? found.tables : [...found.tables, anyTable]
+  const named = found.tables.map((name) => names.recordNameOf(name))
+  const tables = isKnown ? named : [...named, anyTable]
   return { sql, kind, tables, mayWait: true, for: 'program' }
 }
 
@@ -88,13 +91,17 @@ class QueryParts {
     for (const [name, part] of Object.entries(node)) if (name !== 'direction') this.#visit(part)
   }
 
-  #addTable({ table: { identifier } }: TableNode): void {
-    if (!this.tables.includes(identifier.name)) this.tables.push(identifier.name)
+  #addTable({ table: { schema, identifier } }: TableNode): void {
+    const name = toTableName(schema?.name, identifier.name)
+    if (!this.tables.includes(name)) this.tables.push(name)
   }
 }
 
 interface TableNode {
-  readonly table: { readonly identifier: { readonly name: string } }
+  readonly table: {
+    readonly schema?: { readonly name: string }
+    readonly identifier: { readonly name: string }
+  }
 }
 
 /**
@@ -138,7 +145,7 @@ export async function createSqlTag(builder: QueryBuilder): Promise<SqlTag> {
 /** Where the query builder's statements and transactions go. */
 export interface BuilderHost {
   /** The tables of all records. */
-  tables(): Iterable<Table>
+  tables(): ReadonlySet<Table>
   /** The current runner for a query: the engine, or the transaction that it is part of. */
   runner(): Runner
   /** Begins a transaction, or a savepoint in the open one. All further calls of the caller belong to it. */
@@ -151,7 +158,8 @@ export interface BuilderHost {
 export async function createBuilder(engine: Engine, host: BuilderHost): Promise<QueryBuilder> {
   const kysely = await import('kysely')
   const family = engine.dialect.product.kysely
-  const driver = new EngineDriver(engine, host)
+  const names = new TableNames(engine.dialect, host)
+  const driver = new EngineDriver(engine, host, names)
   const dialect: Dialect = {
     createAdapter: () => new kysely[`${family}Adapter`](),
     createDriver: () => driver,
@@ -159,7 +167,7 @@ export async function createBuilder(engine: Engine, host: BuilderHost): Promise<
     createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
   }
   const Executor = createExecutorClass(kysely, dialect, (query) =>
-    resolveDecimals(query, engine.dialect, host.tables()),
+    names.rename(resolveDecimals(query, engine.dialect, host.tables())),
   )
   const executor = new Executor(new kysely.DefaultConnectionProvider(driver))
   return new kysely.Kysely({ config: { dialect }, dialect, driver, executor })
@@ -222,10 +230,12 @@ function createExecutorClass(
 class EngineDriver implements Driver {
   readonly #engine: Engine
   readonly #host: BuilderHost
+  readonly #names: TableNames
 
-  constructor(engine: Engine, host: BuilderHost) {
+  constructor(engine: Engine, host: BuilderHost, names: TableNames) {
     this.#engine = engine
     this.#host = host
+    this.#names = names
   }
 
   init(): Promise<void> {
@@ -233,7 +243,7 @@ class EngineDriver implements Driver {
   }
 
   acquireConnection(): Promise<EngineConnection> {
-    return Promise.resolve(new EngineConnection(this.#engine, this.#host))
+    return Promise.resolve(new EngineConnection(this.#engine, this.#host, this.#names))
   }
 
   /**
@@ -266,11 +276,13 @@ class EngineDriver implements Driver {
 class EngineConnection implements DatabaseConnection {
   readonly #engine: Engine
   readonly #host: BuilderHost
+  readonly #names: TableNames
   #transaction: BegunTransaction | undefined
 
-  constructor(engine: Engine, host: BuilderHost) {
+  constructor(engine: Engine, host: BuilderHost, names: TableNames) {
     this.#engine = engine
     this.#host = host
+    this.#names = names
   }
 
   begin(isolation: Isolation | undefined): Promise<void> {
@@ -289,7 +301,7 @@ class EngineConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
-    const statement = applicationStatement(sql, query)
+    const statement = applicationStatement(sql, query, this.#names)
     const values = parameters.map(this.#engine.dialect.values.toDriver)
     const runner = this.#transaction?.runner() ?? this.#host.runner()
     const result = await attempt(() => runner.run(statement, values, 'all'), throwUnavailable)

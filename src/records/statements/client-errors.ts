@@ -5,7 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import { withMarks } from '../../errors/field-error.js'
 import { unmarked } from '../../errors/field-errors.js'
-import { isCheckOf, toConstraintName } from '../model/generated-names.js'
+import { isCheckOf, toConstraintName, toKeyName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { ConstraintError, Relation, Table } from '../model/table.js'
@@ -171,7 +171,7 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineError): read
   if (columns !== undefined) return table.columns.filter(({ name }) => columns.includes(name))
   const index = table.indexes.find(({ name }) => name === constraint)
   if (index !== undefined) return index.columns
-  return constraint === `${table.name}_pkey` ? [table.key] : []
+  return constraint === toKeyName(table.name) ? [table.key] : []
 }
 
 function toReferenceError(

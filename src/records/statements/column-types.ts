@@ -2,7 +2,7 @@
 import type { Runner } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quoteTable } from '../../engines/contract/quote.js'
 
 export type ColumnTypes = ReadonlyMap<unknown, string>
 
@@ -17,6 +17,6 @@ export async function readColumnTypes(
   sql: string,
   isFresh = false,
 ): Promise<ColumnTypes> {
-  const rows = await runner.run(frameworkQuery(sql, { isFresh }), [quote(table.name)], 'rows')
+  const rows = await runner.run(frameworkQuery(sql, { isFresh }), [quoteTable(table.name)], 'rows')
   return new Map(rows.map(([name, type]) => [name, String(type)]))
 }

@@ -123,16 +123,16 @@ export function writeOrderedUpdates(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPosition, print, returning } = oneRow
+  const { table, own, key, keyPosition, print, returning } = oneRow
   const { head, condition } = print(callValues(types))
   const more = (position: number): string => `$${types.length + position}`
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
   const type = types[keyPosition - 1] ?? ''
-  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition} and ${own}.${key} = any(${more(3)}::${type}[]) for no key update of ${own} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
-  const together = `${head} from (${completeCalls}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
+  const together = `${head} from (${completeCalls}) as filigree_call where ${own}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
   const toRows = toColumnLists(types)
   return {
     statement: Object.freeze({
