@@ -1,6 +1,7 @@
 /** Describes routes, records, their tables and access rules for commands, agents and the development page. */
 
 import { Problems } from '../errors/problems.js'
+import { storedColumnsOf } from '../engines/contract/table.js'
 import type { IndexSchema, TableSchema } from '../engines/contract/table-schema.js'
 import type { Database } from '../records/database.js'
 import type { Relation, Table } from '../records/model/table.js'
@@ -294,12 +295,20 @@ export function describeTables(database: Database, now: number): Map<string, Des
 
 const kinds = { belongsTo: 'belongs to', hasMany: 'has many', manyToMany: 'many to many' }
 
+/** `order_id = order.id`, for each column of the foreign key. */
+function namesOfPairs({ local, foreign, target }: Relation): string {
+  const foreignColumns = storedColumnsOf(foreign)
+  return storedColumnsOf(local)
+    .map(({ name }, index) => `${name} = ${target.name}.${foreignColumns[index]?.name ?? ''}`)
+    .join(' and ')
+}
+
 function describeRelation(relation: Relation): DescribedRelation {
-  const { name, kind, target, local, foreign, join, onDelete } = relation
+  const { name, kind, target, join, onDelete } = relation
   const keys =
     join === undefined
-      ? `${local.name} = ${target.name}.${foreign.name}`
-      : `${join.name} (${join.from}, ${join.to})`
+      ? namesOfPairs(relation)
+      : `${join.name} (${[...join.from.columns, ...join.to.columns].join(', ')})`
   const rule = onDelete === 'setNull' ? 'set null' : onDelete
   return {
     name,

@@ -1,5 +1,6 @@
 /** The ways in which the rows of an import are written, or only checked. */
 import { EarlierChecks } from '../records/clients/check-row.js'
+import type { DescribedKey } from '../records/rest/record-rights.js'
 import type { CsvRecords } from './csv-records.js'
 
 export type WritableRecords = Pick<CsvRecords, 'create' | 'update'>
@@ -48,7 +49,7 @@ export function checkingWriter(records: CsvRecords): ImportWriter {
   }
 }
 
-function toKeyText(id: unknown, kind: 'integer' | 'uuid'): string {
+function toKeyText(id: unknown, kind: DescribedKey['kind']): string {
   const text = String(id).toLowerCase()
   return kind === 'integer' ? String(Number(text)) : text
 }

@@ -18,7 +18,8 @@ export interface LinkColumn {
 export function linkColumnsOf({ relations }: Pick<RecordRights, 'relations'>): LinkColumn[] {
   return relations.flatMap(({ name: relation, ids: name, target, linkable }) => {
     const key = describeRecord(target)?.key
-    if (name === undefined || key === undefined) return []
+    // A key of several fields does not fit into a cell of keys.
+    if (name === undefined || key === undefined || key.parts !== undefined) return []
     const isUuid = key.kind === 'uuid'
     return [{ use: 'links', name, relation, key: key.name, isUuid, linkable }]
   })

@@ -1,5 +1,6 @@
 /** Reads all rows of a list of the program in pages. */
 import type { TextValues } from '../http/query-string.js'
+import { keyOrder } from '../records/filters/order.js'
 import type { Repository } from '../records/repository.js'
 import { readCrudQuery } from '../records/rest/crud-query.js'
 
@@ -13,7 +14,7 @@ export async function* pagesOf(
 ): AsyncGenerator<readonly object[], void> {
   const { table } = records
   const { where, orderBy } = readCrudQuery(table, query).options
-  const order = (orderBy.length === 0 ? [{ [table.key.property]: 'asc' }] : orderBy) as never
+  const order = (orderBy.length === 0 ? keyOrder(table) : orderBy) as never
   const options = { where, orderBy: order, with: relations, limit: pageSize }
   let cursor: { after?: string } = {}
   for (;;) {

@@ -108,6 +108,7 @@ export const errorCodes = Object.freeze({
     RECORD_KEY_MISSING: none,
     RECORD_KEY_TWICE: none,
     RECORD_KEY_LIST: none,
+    RECORD_KEY_PARTS: none,
     RECORD_FIELD_UNDECLARED: none,
     RECORD_NESTED_ACCESS: none,
     RECORD_VERSION: none,

@@ -19,7 +19,8 @@ const escaped = /[^\w\-.~!$&'()*+,;=:@/]/
  * because the router uses them unchanged. Source: decisions, Routing; RFC 3986 §3.3 and §6.2.2.
  *
  * @param sent without the query
- * @param pattern the matched route's. In the part that its `<rest:path>` takes, `%2F` becomes a slash
+ * @param pattern the matched route's. In the part that its `<rest:path>` takes, `%2F` becomes a slash. In a segment that
+ *   `<id:key>` takes, `%2C` stays
  * @returns `sent` if it is malformed, which gets 400
  */
 export function readPath(sent: string, pattern: string | undefined): string {
@@ -28,9 +29,15 @@ export function readPath(sent: string, pattern: string | undefined): string {
   if (!path.startsWith('/') || /\p{Surrogate}/u.test(path) || pathError(path) !== undefined)
     return path
   const rest = pattern?.endsWith(':path>') === true ? pattern.split('/').length - 1 : Infinity
+  const hasKey = pattern?.includes(':key>') === true
+  const patternParts = hasKey ? pattern.split('/') : []
   return path
     .split('/')
-    .map((part, index) => (index < rest ? writeSegment(decode(part)) : writeRest(decode(part))))
+    .map((part, index) => {
+      if (index >= rest) return writeRest(decode(part))
+      const isKey = hasKey && patternParts[index]?.endsWith(':key>') === true
+      return isKey ? writeKey(part) : writeSegment(decode(part))
+    })
     .join('/')
 }
 
@@ -46,6 +53,13 @@ function decode(part: string): string {
 
 function writeRest(text: string): string {
   return text.split('/').map(writeSegment).join('/')
+}
+
+function writeKey(part: string): string {
+  return part
+    .split(',')
+    .map((one) => writeSegment(decode(one)).replaceAll(',', '%2C'))
+    .join(',')
 }
 
 function writeSegment(text: string): string {

@@ -9,7 +9,8 @@ import type { ManyRelationName } from './model/query-names.js'
 import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor } from './filters/cursors.js'
 import { readOrder } from './filters/order.js'
-import type { Id } from './filters/list-options.js'
+import type { Id, KeyOf } from './filters/list-options.js'
+import { readId } from './model/record-key.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
@@ -84,10 +85,10 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /** Deletes rows as `delete` does, all or none. @returns the number of rows that existed */
-  deleteMany(ids: readonly Id[]): Promise<number> {
+  deleteMany(keys: readonly KeyOf<T>[]): Promise<number> {
     return this.write(() => {
-      checkList('deleteMany', 'keys', ids)
-      return this.writer.deleteAll(this.table, ids)
+      checkList('deleteMany', 'keys', keys)
+      return this.writer.deleteAll(this.table, readIds(this.table, keys))
     })
   }
 
@@ -133,13 +134,21 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the number of new links
    */
-  link(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
+  link(
+    id: KeyOf<T>,
+    relation: ManyRelationName<T>,
+    ids: readonly KeyOf<object>[],
+  ): Promise<number> {
     const change = { id, relation, ids, removes: false }
     return this.write(() => changeLinks(this.table, this.source, change))
   }
 
   /** @returns the number of removed links */
-  unlink(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
+  unlink(
+    id: KeyOf<T>,
+    relation: ManyRelationName<T>,
+    ids: readonly KeyOf<object>[],
+  ): Promise<number> {
     const change = { id, relation, ids, removes: true }
     return this.write(() => changeLinks(this.table, this.source, change))
   }
@@ -156,6 +165,12 @@ export abstract class ManyRecords<T extends object> {
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }
+}
+
+/** Keys in the form in which a program writes them. @throws {HttpError} 400 `VALIDATION` */
+function readIds(table: Table, keys: readonly unknown[]): readonly Id[] {
+  if (table.key.parts === undefined) return keys as readonly Id[]
+  return keys.map((key) => readId<Id>(table, key))
 }
 
 /** @throws {HttpError} 400 for a value that is not a list */

@@ -13,6 +13,7 @@ import {
   type UpdateOptions,
 } from './statements/write-options.js'
 import { type TableCodec, toKey } from './model/codec.js'
+import { readId } from './model/record-key.js'
 import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
 import { createOne, deleteOne, updateOne } from './statements/write-one.js'
 import type { RowBy, RowOf } from './model/loaded-rows.js'
@@ -27,6 +28,7 @@ import {
   type FindOneOptions,
   type FirstOptions,
   type Id,
+  type KeyOf,
   type ListOptions,
   readDistinct,
 } from './filters/list-options.js'
@@ -36,6 +38,7 @@ import { planList } from './statements/list-plan.js'
 import { readNumber, readRecords } from './statements/read-records.js'
 import { restoreOne } from './statements/restore-row.js'
 import { selectRows } from './statements/select-rows.js'
+import { arrangeValues } from '../sql/write-statement.js'
 import { isInTransaction } from './statements/transaction-runners.js'
 import { inShardOf, keyValues } from './statements/shard.js'
 import type { Source } from './statements/source.js'
@@ -61,10 +64,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
 
   /** @returns null if no row has the key, if the row is marked as deleted, or if the value cannot be a key */
   find<const O extends FindOneOptions<T> & Partial<T> = object>(
-    id: Id,
+    id: KeyOf<T>,
     options?: O & SelectOptions<O, FindOneOptions<T> & Partial<T>, T>,
   ): Promise<RowBy<T, O> | null>
-  find(id: Id, options?: FindOneOptions<T> & Partial<T>): Promise<T | null> {
+  find(id: KeyOf<T>, options?: FindOneOptions<T> & Partial<T>): Promise<T | null> {
     return promise(() => {
       if (options !== undefined) checkFindOptions(options, this.table.shard)
       const key = toKey(this.#codec, id)
@@ -72,10 +75,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const runner = this.source.runner()
       const isLocked = options?.lock === true
       if (isLocked && !isInTransaction(runner)) throw new TypeError(lockOutside)
-      const { statement } = isLocked ? this.#plans.findToWrite : this.#plans.find
+      const plan = isLocked ? this.#plans.findToWrite : this.#plans.find
       const values = keyValues(this.table, this.source.context, key, options)
       return settle(
-        () => runner.run(statement, values, 'first'),
+        () => runner.run(plan.statement, arrangeValues(plan, values), 'first'),
         (row): MaybePromise<T | null> => {
           if (row === undefined) return null
           const record = this.#codec.readRow(row)
@@ -160,12 +163,13 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @throws {HttpError} 409 `CONFLICT` if the row is at another version
    */
   update<const O extends UpdateOptions<T> & Partial<T>>(
-    id: Id,
+    key: KeyOf<T>,
     values: NestedChanges<T>,
     options?: O & SelectOptions<O, UpdateOptions<T> & Partial<T>, T>,
   ): Promise<RowOf<T> | null> {
     return promise(() => {
       const { table } = this
+      const id = readId<Id>(table, key)
       const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
       return table.shard === undefined
         ? this.#update(id, values, conditions)
@@ -211,9 +215,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns false if no row has the key, or the row is already marked as deleted
    * @throws {HttpError} 409 `CONFLICT` if other rows refer to it, or it is at another version
    */
-  delete(id: Id, options?: DeleteOptions & Partial<T>): Promise<boolean> {
+  delete(key: KeyOf<T>, options?: DeleteOptions & Partial<T>): Promise<boolean> {
     return promise(() => {
       const { table, source } = this
+      const id = readId<Id>(table, key)
       const expected = readDeleteOptions(table, options)
       return table.shard === undefined
         ? deleteOne(table, source, id, { expected })
@@ -228,9 +233,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the restored record; null if no row has the key, or it is not marked as deleted
    * @throws {HttpError} 409 `CONFLICT` if another row has taken a unique value, or a row that it refers to is deleted
    */
-  restore(id: Id, options?: Partial<T>): Promise<RowOf<T> | null> {
+  restore(key: KeyOf<T>, options?: Partial<T>): Promise<RowOf<T> | null> {
     return promise(() => {
       const { table, source } = this
+      const id = readId<Id>(table, key)
       const restore = (): MaybePromise<RowOf<T> | null> =>
         markingWrite(table, () => restoreOne(table, source, id)) as MaybePromise<RowOf<T> | null>
       return table.shard === undefined ? restore() : inShardOf(table, options, restore)

@@ -13,6 +13,8 @@ export interface PathType {
   readonly rank: number
   /** @returns the value for the handler; `undefined` if the segment is not of the type, so that the route does not match */
   convert(text: string): string | number | undefined
+  /** Whether it gets the segment as it was sent, still percent-encoded. */
+  readonly isEncoded?: true
   /** Its values as JSON Schema, for documentation. */
   readonly schema: Readonly<Record<string, unknown>>
 }
@@ -67,10 +69,22 @@ const slug: PathType = {
   schema: { type: 'string', pattern: '^[A-Za-z0-9_-]+$' },
 }
 
+/**
+ * `<id:key>`: the parts of a key between commas, `7,2`. The handler gets the segment as it was sent, because a comma within a
+ * part is percent-encoded.
+ */
+const keyType: PathType = {
+  name: 'key',
+  rank: 5,
+  convert: (text) => text,
+  isEncoded: true,
+  schema: { type: 'string' },
+}
+
 /** `<name>`: any one segment. */
 export const plainType: PathType = {
   name: 'string',
-  rank: 5,
+  rank: 6,
   convert: (text) => text,
   schema: { type: 'string' },
 }
@@ -78,7 +92,7 @@ export const plainType: PathType = {
 /** `<rest:path>`: the complete rest of the path, including slashes, at least one character. */
 export const restType: PathType = {
   name: 'path',
-  rank: 6,
+  rank: 7,
   convert: (text) => text,
   schema: { type: 'string' },
 }
@@ -222,7 +236,8 @@ function checkPlainSegment(part: string, problems: Problems): void {
 }
 
 function readType(name: string, problems: Problems): PathType {
-  const type = pathTypes.get(name)
+  // For the routes of records, not for those of applications, whose programs cannot read it.
+  const type = name === keyType.name ? keyType : pathTypes.get(name)
   if (type !== undefined) return type
   const typeNames = [...pathTypes.keys()]
   const remedy = `${didYouMean(name, typeNames)} Types: ${typeNames.join(', ')}.`.trim()

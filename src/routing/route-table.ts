@@ -28,7 +28,7 @@ export class RouteTable<T extends object> {
   /**
    * Finds the route of a request.
    *
-   * Static segments take precedence over `int`, then `float`, `uuid`, `slug`, plain parameters, `path`. The order of
+   * Static segments take precedence over `int`, then `float`, `uuid`, `slug`, `key`, plain parameters, `path`. The order of
    * declaration does not matter. If a choice leads to no route, the next one is tried.
    *
    * @param method upper case; `HEAD` is looked up as `GET`
@@ -220,7 +220,8 @@ function findFrom<T>(
       if (found !== undefined) return found
     }
     for (const edge of node.edges) {
-      const value = edge.type.convert(text)
+      const { type } = edge
+      const value = type.convert(type.isEncoded === true ? path.slice(start, stop) : text)
       if (value === undefined) continue
       values.push(value)
       const found = stop === end ? edge.node.leaf : findFrom(edge.node, subject, stop + 1, values)

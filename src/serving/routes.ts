@@ -249,7 +249,7 @@ function toLocation(
     if (value === undefined) return undefined
     values.push(value)
     const parts = type === restType ? text.split('/') : [text]
-    path += `/${parts.map(encodeURIComponent).join('/')}`
+    path += type.isEncoded === true ? `/${text}` : `/${parts.map(encodeURIComponent).join('/')}`
   }
   return { path: path === '' ? '/' : path, values }
 }

@@ -3,7 +3,8 @@ import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
+import { areEqual, keyColumns, keysOfTexts, keyValuesOf } from './key-columns.js'
+import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
@@ -30,11 +31,15 @@ export function writeChange(change: Change, writer: RowWriter): Sql {
     case 'link':
     case 'unlink': {
       const { join: pairs } = change
-      const [from, to] = [name(pairs.from), name(pairs.to)]
+      const ends = [pairs.from, pairs.to]
+      const columns = ends.flatMap((end) => end.columns.map((column) => name(column)))
+      const values = ends.flatMap(({ key }, index) =>
+        keyValuesOf(key, slot(index), writer.context.dialect),
+      )
       const table = writer.context.tableName(pairs.name)
       return change.change === 'unlink'
-        ? sql`delete from ${table} where ${from} = ${slot(0)} and ${to} = ${slot(1)}`
-        : sql`insert into ${table} (${from}, ${to}) values (${slot(0)}, ${slot(1)}) on conflict do nothing`
+        ? sql`delete from ${table} where ${areEqual(columns, values)}`
+        : sql`insert into ${table} (${join(columns)}) values (${join(values)}) on conflict do nothing`
     }
   }
 }
@@ -90,15 +95,21 @@ function updateRest(
   const returned =
     returns === 'nothing'
       ? undefined
-      : sql` returning ${returns === 'key' ? ref(own, table.key) : returnedColumns(table, own, context)}`
+      : sql` returning ${returns === 'key' ? storedValues([table.key], own, context) : returnedColumns(table, own, context)}`
   const whereSql = writer.where({ table, where }, own)
   if (previousColumns.length === 0) return sql`${whereSql}${returned}`
   // Locked first, so that no other transaction changes the row between reading and writing it.
   const { key } = table
   const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
   const read = previous.map(([column, as]) => sql`, ${ref(own, column)} as ${name(as)}`)
-  const locked = sql`select ${ref(own, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.bulk.lists?.lockClause ?? '')}`
-  const isLocked = sql`${ref(own, key)} = ${name(lockedName, 'filigree_key')}`
+  const keyNames = key.parts?.map((_, index) => `filigree_key${index}`) ?? ['filigree_key']
+  const keys = keyColumns(own, key)
+  const keyParts = keys.map((column, index) => sql`${column} as ${raw(keyNames[index] as string)}`)
+  const locked = sql`select ${join(keyParts)}${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.bulk.lists?.lockClause ?? '')}`
+  const isLocked = areEqual(
+    keys,
+    keyNames.map((one) => name(lockedName, one)),
+  )
   const previousValues = previous.map(([, as]) => sql`, ${name(lockedName, as)}`)
   return sql` from (${locked}) as ${name(lockedName)} where ${isLocked}${returned}${join(previousValues, '')}`
 }
@@ -114,19 +125,18 @@ function versionIncrement({ version }: SqlTable, own: string): Sql[] {
 
 function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { own, tableName, key, andNotDeleted, head, columns, list, lists, tests } = updateEachParts(
-    change,
-    context,
-  )
+  const { own, tableName, isKey, isAmong, andNotDeleted, head, columns, list, lists, tests } =
+    updateEachParts(change, context)
   const rowsOfValues = wrap(lists.rows, join(types.map((type, index) => list(type, index))))
   const rows = sql`${rowsOfValues} as ${name(valuesName)} (${join(columns)})`
   const found =
     tests.length === 0
-      ? sql`${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted}`
-      : sql`${tableName}, ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${join(tests, ' and ')}`
-  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.lockClause)} of ${name(own)}`
+      ? sql`${tableName} where ${isAmong}${andNotDeleted}`
+      : sql`${tableName}, ${rows} where ${isKey}${andNotDeleted} and ${join(tests, ' and ')}`
+  const order = join(keyColumns(own, table.key))
+  const locked = sql`select 1 from ${found} order by ${order} ${raw(lists.lockClause)} of ${name(own)}`
   const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
-  return sql`${head} from ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, own, context)}`
+  return sql`${head} from ${rows} where ${isKey}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, own, context)}`
 }
 
 /**
@@ -136,21 +146,20 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
  */
 export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { own, tableName, key, andNotDeleted, head, columns, list, lists } = updateEachParts(
-    change,
-    context,
-  )
+  const { own, tableName, isKey, isAmong, andNotDeleted, head, columns, list, lists } =
+    updateEachParts(change, context)
+  const key = ref(own, table.key)
   const [call, size, found] = [name('filigree_call'), name('filigree_size'), name('filigree_found')]
   const values = [...types, 'integer', 'integer'].map((type, index) => list(type, index))
   const rowsOfValues = sql`${wrap(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
-  const locked = sql`select ${key} as filigree_key from ${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted} ${raw(lists.lockClause)} skip locked`
+  const locked = sql`select ${key} as filigree_key from ${tableName} where ${isAmong}${andNotDeleted} ${raw(lists.lockClause)} skip locked`
   const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${rowsOfValues} join (${locked}) as ${name(lockedName)} on filigree_key = ${name('k')}`
-  return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
+  return sql`${head} from (${rows}) as ${name(valuesName)} where ${isKey}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
 }
 
 /** The common parts of both. The columns of the lists of values are `k`, `c0`, `c1` … */
 function updateEachParts(
-  { table, columns, sums = [], hasVersions }: UpdateEach,
+  { table, columns, types, sums = [], hasVersions }: UpdateEach,
   context: WriteContext,
 ) {
   const { lists } = context.dialect.bulk
@@ -171,16 +180,25 @@ function updateEachParts(
     columnNames.push('v')
     tests.push(sql`${ref(own, table.version)} = ${name(valuesName, 'v')}`)
   }
+  const list = (type: string | undefined, index: number): Sql =>
+    wrap(lists.list(type ?? ''), slot(index))
+  const { key } = table
+  const keys = list(types[0], 0)
+  const keyOfRow = keyValuesOf(key, name(valuesName, 'k'), context.dialect)
   return {
     lists,
     own,
     tableName,
-    key: ref(own, table.key),
+    isKey: areEqual(keyColumns(own, key), keyOfRow),
+    isAmong:
+      key.parts === undefined
+        ? sql`${ref(own, key)} = any(${keys})`
+        : sql`${ref(own, key)} in (${keysOfTexts(key.parts, keys, context.dialect)})`,
     andNotDeleted: isNotDeleted && sql` and ${isNotDeleted}`,
     head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table, own)])}`,
     columns: ['k', ...columnNames].map((one) => name(one)),
     tests,
-    list: (type: string | undefined, index: number) => wrap(lists.list(type ?? ''), slot(index)),
+    list,
   }
 }
 
@@ -192,7 +210,8 @@ function writeDelete({ table, where, at, returns }: Delete, writer: RowWriter): 
     deletedAt === undefined
       ? sql`delete from ${tableName}`
       : sql`update ${tableName} set ${set(deletedAt, slot(at))}`
-  const returned = returns.length === 0 ? undefined : sql` returning ${columnsOf(returns, own)}`
+  const returned =
+    returns.length === 0 ? undefined : sql` returning ${storedValues(returns, own, writer.context)}`
   return sql`${head}${writer.where({ table, where }, own)}${returned}`
 }
 
@@ -210,7 +229,8 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const advance = sequenceAdvance(insert, context.dialect)
   if (advance === undefined) return sql`${inserted}${returning}`
   // A column that is returned as text must keep its name, because the rows are selected from there.
-  const stored = returns === 'row' ? columnsOf(table.columns, own) : ref(own, table.key)
+  const stored =
+    returns === 'row' ? columnsOf(table.columns, own) : storedValues([table.key], own, context)
   const result =
     returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
   return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${result}`
@@ -236,7 +256,7 @@ export function insertTail(
 ): Sql | undefined {
   if (returns === 'nothing') return undefined
   const own = context.changedName(table.name)
-  const key = ref(own, table.key)
+  const key = storedValues([table.key], own, context)
   return sql` returning ${returns === 'key' ? key : returnedColumns(table, own, context)}`
 }
 

@@ -7,7 +7,8 @@ import { isDerived, type Derived } from './derived.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'
-import { notDeleted, ref, type WriteContext } from './write-context.js'
+import { areEqual, isListed, keyColumns, keyValuesOf, rowOf } from './key-columns.js'
+import { isNullSql, notDeleted, ref, type WriteContext } from './write-context.js'
 
 /**
  * How a condition on related rows is written.
@@ -134,18 +135,20 @@ export class ConditionWriter {
         return this.#writeNot(condition.part, alias, isBelow)
       case 'null': {
         const { column, path } = condition
-        const operand =
-          path === undefined && !isDerived(column)
-            ? ref(alias, column)
-            : this.#operand(condition, alias)
+        if (path === undefined && !isDerived(column))
+          return isNullSql(alias, column, condition.isNull)
+        const operand = this.#operand(condition, alias)
         return condition.isNull ? sql`${operand} is null` : sql`${operand} is not null`
       }
       case 'list': {
-        const { column, slots, isPacked, orNull } = condition
-        const template = isPacked ? this.#context.dialect.lists.test : (['in (', ')'] as const)
-        const value = this.#context.comparable(alias, column)
-        const test = sql`${value} ${wrap(template, join(slots.map(slot)))}`
-        return orNull ? sql`(${test} or ${ref(alias, column)} is null)` : test
+        const { column, orNull } = condition
+        const { dialect } = this.#context
+        const values =
+          column.parts === undefined
+            ? [this.#context.comparable(alias, column)]
+            : keyColumns(alias, column)
+        const test = isListed(values, column, condition, dialect)
+        return orNull ? sql`(${test} or ${isNullSql(alias, column, true)})` : test
       }
       case 'compare':
         return this.#writeCompare(condition, alias)
@@ -219,6 +222,16 @@ export class ConditionWriter {
     const write = operatorOf(operator).sql
     if (write === undefined)
       throw new TypeError(`${operator} does not compare with a single value.`)
+    if (column.parts !== undefined) {
+      const values = keyValuesOf(column, slot(slotIndex), this.#context.dialect)
+      if (operator === 'eq') return areEqual(keyColumns(alias, column), values)
+      return write({
+        dialect: this.#context.dialect,
+        column: ref(alias, column),
+        isNullable: false,
+        value: rowOf(values),
+      })
+    }
     return write({
       dialect: this.#context.dialect,
       column: this.#operand({ column, path, isText }, alias),
@@ -240,10 +253,10 @@ export class ConditionWriter {
       return column === undefined ? raw('count(*)') : this.#context.comparable(outer, column)
     const { relation, where } = step
     const alias = this.#context.alias()
-    const { from, matchColumn } = this.#context.joinTarget(relation, alias)
+    const { from, matchColumns } = this.#context.joinTarget(relation, alias)
     const value = this.derived(alias, { path: rest, column })
     const tests = definedParts(
-      this.#context.isRelated(relation, matchColumn, alias, outer),
+      this.#context.isRelated(relation, matchColumns, alias, outer),
       where && this.write(where, alias, true),
       notDeleted(relation.target, alias),
     )
@@ -284,22 +297,26 @@ export class ConditionWriter {
     if (isList) this.#hasFewRows = false
     const inner = this.write(part, other, !isList)
     this.#hasFewRows = hasFewRows
-    const { from, matchColumn } = this.#context.joinTarget(relation, other)
+    const { from, matchColumns } = this.#context.joinTarget(relation, other)
     const tests = join([inner, ...definedParts(notDeleted(relation.target, other))], ' and ')
     if (!isList)
-      return sql`exists (select 1 from ${from} where ${this.#context.isRelated(relation, matchColumn, other, alias)} and ${tests})`
+      return sql`exists (select 1 from ${from} where ${this.#context.isRelated(relation, matchColumns, other, alias)} and ${tests})`
     const { shards } = relation
-    const localColumn = this.#context.localColumn(relation, alias)
+    const localColumns = this.#context.localColumns(relation, alias)
     if (form === 'one')
-      return sql`${localColumn} = (select ${matchColumn} from ${from} where ${tests})`
-    const [localValue, found] =
+      return sql`${rowOf(localColumns)} = (select ${join(matchColumns)} from ${from} where ${tests})`
+    const [localValues, found] =
       shards === undefined
-        ? [localColumn, matchColumn]
+        ? [localColumns, matchColumns]
         : [
-            sql`(${localColumn}, ${ref(alias, shards.local)})`,
-            sql`${matchColumn}, ${ref(other, shards.foreign)}`,
+            [...localColumns, ref(alias, shards.local)],
+            [...matchColumns, ref(other, shards.foreign)],
           ]
-    return sql`${localValue} in (select ${found} from ${from} where ${matchColumn} is not null and ${tests})`
+    const areSet = join(
+      matchColumns.map((column) => sql`${column} is not null`),
+      ' and ',
+    )
+    return sql`${rowOf(localValues)} in (select ${join(found)} from ${from} where ${areSet} and ${tests})`
   }
 }
 

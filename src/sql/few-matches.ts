@@ -17,7 +17,7 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { isIndexed, type SqlTable } from './table.js'
 import { leavesOf, type Condition } from './condition.js'
 import { indexBoundOf, partsOf, type ConditionPart } from './index-bound.js'
@@ -133,8 +133,9 @@ export function writeByCount(parts: CountedParts): Sql {
   const isMany = sql`(select count(*) from ${few}) > ${raw(String(maxSorted))}`
   const isNear = sql`(select count(*) from ${found}) >= ${size}`
   const tested = near(sql`iif(${isMany}, ${raw(String(testedFirst))}, 0)`)
+  const keyNames = join(storedColumnsOf(table.key).map((column) => name(column.name)))
   const lists = [
-    sql`${all} ${sorted(sql`select ${name(table.key.name)} from ${few}`)} limit iif(${isMany}, 0, ${size})`,
+    sql`${all} ${sorted(sql`select ${keyNames} from ${few}`)} limit iif(${isMany}, 0, ${size})`,
     sql`select * from ${found} limit iif(${isNear}, ${size}, 0)`,
     sql`${all} ${scanned} limit iif(${isMany} and not ${isNear}, ${size}, 0)`,
   ].map((list) => sql`select * from (${list})`)

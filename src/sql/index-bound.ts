@@ -4,7 +4,7 @@
  * Source: SQLite, The Query Optimizer Overview; Row Values.
  */
 import type { RowsOf } from '../engines/contract/statement.js'
-import type { Column, TableIndex } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column, type TableIndex } from '../engines/contract/table.js'
 import { coversAllRows, type SqlTable, uniqueIndexesOf } from './table.js'
 import type { Condition } from './condition.js'
 import { selectsRange } from './operators.js'
@@ -67,6 +67,7 @@ export function listLengthAt(positions: readonly number[]): RowCounter {
 /** The maximum number of values of a list, which is an array or JSON. */
 function lengthOf(packed: unknown): number {
   if (Array.isArray(packed)) return packed.length
+  if (typeof packed === 'string' && packed.startsWith('[[')) return packed.split('],[').length
   // `[1,2]` has at least two characters for each value.
   return typeof packed === 'string' ? Math.ceil(packed.length / 2) : 1
 }
@@ -96,11 +97,18 @@ function uniqueBoundOf(
   for (const { columns, indexes } of uniqueKeysOf(table, withDeleted === true)) {
     const open = columns.filter((column) => !fixed.has(column))
     if (open.length === 0) return indexes.length === 0 ? oneRow : { rows: () => 1, indexes }
-    const list = parts.find(({ role, column }) => role === 'list' && column === open[0])?.condition
-    if (open.length > 1 || list?.kind !== 'list') continue
+    const list = parts.find(
+      ({ role, column }) => role === 'list' && column !== undefined && areColumnsOf(column, open),
+    )?.condition
+    if (list?.kind !== 'list') continue
     return { rows: listLengthAt(list.slots.map(positionOf)), indexes }
   }
   return undefined
+}
+
+function areColumnsOf(column: Column, columns: readonly Column[]): boolean {
+  const stored = storedColumnsOf(column)
+  return stored.length === columns.length && stored.every((one) => columns.includes(one))
 }
 
 /** The limit, if an index serves every condition and the order, so that no examined row is skipped. */
@@ -156,8 +164,9 @@ export function partsOf({
   withDeleted,
   fixedColumns = [],
 }: BoundedRows): ConditionPart[] {
-  const parts = where === undefined ? [] : flatten(where).map(toPart)
-  for (const column of fixedColumns) parts.push({ condition: nothing, column, role: 'same' })
+  const parts = where === undefined ? [] : flatten(where).flatMap(toParts)
+  for (const column of fixedColumns.flatMap(storedColumnsOf))
+    parts.push({ condition: nothing, column, role: 'same' })
   const { deletedAt } = table
   if (deletedAt !== undefined && withDeleted !== true)
     parts.push({ condition: nothing, column: deletedAt, role: 'same' })
@@ -169,6 +178,19 @@ const nothing: Condition = { kind: 'all', parts: [] }
 
 function flatten(condition: Condition): Condition[] {
   return condition.kind === 'all' ? condition.parts.flatMap(flatten) : [condition]
+}
+
+/** A key of several columns is a condition on each of them. */
+function toParts(condition: Condition): readonly ConditionPart[] {
+  const part = toPart(condition)
+  const columns = part.column?.parts
+  if (columns === undefined || part.role === 'list') return [part]
+  if (part.role !== 'same' || condition.kind === 'null') return [{ condition, role: 'test' }]
+  return columns.map((column, index) => ({
+    condition: index === 0 ? condition : nothing,
+    column,
+    role: 'same',
+  }))
 }
 
 function toPart(condition: Condition): ConditionPart {
@@ -194,7 +216,8 @@ interface UniqueKey {
 
 function uniqueKeysOf(table: SqlTable, withDeleted: boolean): UniqueKey[] {
   const { key, shard, deletedAt } = table
-  const keys = { columns: shard === undefined ? [key] : [shard, key], indexes: [] }
+  const keyColumns = storedColumnsOf(key)
+  const keys = { columns: shard === undefined ? keyColumns : [shard, ...keyColumns], indexes: [] }
   // Other rows may have the same values as soft-deleted rows.
   if (withDeleted && deletedAt !== undefined) return [keys]
   const others = uniqueIndexesOf(table)
@@ -207,7 +230,8 @@ interface IndexStep {
 }
 
 function keySteps({ key, shard }: SqlTable): IndexStep[] {
-  const columns = shard === undefined ? [key] : [shard, key]
+  const keyColumns = storedColumnsOf(key)
+  const columns = shard === undefined ? keyColumns : [shard, ...keyColumns]
   return columns.map((column) => ({ column, descending: false }))
 }
 
@@ -222,7 +246,7 @@ function stepsOf(
   }))
   // A unique index contains only rows that are not soft-deleted.
   if (unique && deletedAt !== undefined) steps.unshift({ column: deletedAt, descending: false })
-  const isNumber = !key.isUuid && shard === undefined
+  const isNumber = !key.isUuid && key.parts === undefined && shard === undefined
   if (isNumber && !columns.includes(key)) steps.push({ column: key, descending: false })
   return steps
 }

@@ -1,7 +1,7 @@
 /** The order of rows and its SQL. Rows that are equal in the order are sorted by key, so that pages never overlap. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql, join, wrap } from '../engines/contract/sql-text.js'
-import type { Column, KeyedTable } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column, type KeyedTable } from '../engines/contract/table.js'
 import { coversAllRows, type SqlTable } from './table.js'
 import { noRows, type Condition, type SearchCondition } from './condition.js'
 import { selectsRange } from './operators.js'
@@ -196,7 +196,7 @@ export function ascending(column: Column): OrderTerm {
 
 /** The default order. */
 export function byKey({ key }: KeyedTable): Order {
-  return { terms: [ascending(key)], key: '' }
+  return { terms: storedColumnsOf(key).map(ascending), key: '' }
 }
 
 export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {

@@ -1,5 +1,5 @@
 /** Writes `select` statements of rows, with their conditions, order and limit. */
-import { join, name, raw, sql, wrap, type Sql, slot } from '../engines/contract/sql-text.js'
+import { join, name, raw, sql, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { SqlTable, SqlRelation } from './table.js'
 import { searchIn, type Condition } from './condition.js'
 import { scanConditionsOf, writeByCount } from './few-matches.js'
@@ -14,7 +14,8 @@ import {
 import type { RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
 import type { RankedRows, Ranking } from '../engines/contract/search-sql.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { isListed, keyAsValue, keyColumns, rowOf } from './key-columns.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
 /** Restricts rows to the related rows of the row of another alias. */
@@ -100,8 +101,10 @@ export class RowWriter {
   /** Counts the matches among the first and the last rows of the table. */
   #countSample(rows: Rows, alias: string, sampleSize: number): Sql {
     const { name: table, key } = rows.table
+    const byColumns = (direction: 'asc' | 'desc'): Sql =>
+      join(storedColumnsOf(key).map((column) => sql`${name(column.name)} ${raw(direction)}`))
     const end = (direction: 'asc' | 'desc'): Sql =>
-      sql`select * from (select * from ${this.context.tableName(table)} order by ${name(key.name)} ${raw(direction)}${this.context.limit(sampleSize)}) as ${name(direction)}`
+      sql`select * from (select * from ${this.context.tableName(table)} order by ${byColumns(direction)}${this.context.limit(sampleSize)}) as ${name(direction)}`
     const from = sql`(${end('asc')} union all ${end('desc')}) as ${name(alias)}`
     return sql`select count(*) from ${from}${this.where(rows, alias)}`
   }
@@ -116,34 +119,40 @@ export class RowWriter {
     const { order = byKey(target) } = rows
     const [outer, inner, alias] = [context.alias(), context.alias(), context.alias()]
     const columns = returnedColumns(target, alias, context)
-    const hasRequestedKey = (matchColumn: Sql, side: 'local' | 'foreign', of: string): Sql => {
-      const template = isPacked ? context.dialect.lists.test : (['in (', ')'] as const)
+    const hasRequestedKey = (
+      matchColumns: readonly Sql[],
+      side: 'local' | 'foreign',
+      of: string,
+    ): Sql => {
       const sameShard =
         shards && shard !== undefined
           ? sql` and ${ref(of, shards[side])} = ${slot(shard)}`
           : undefined
-      return sql`${matchColumn} ${wrap(template, join(keys.map(slot)))}${sameShard}`
+      return sql`${isListed(matchColumns, local, { slots: keys, isPacked }, context.dialect)}${sameShard}`
     }
+    const requestedKey = (matchColumns: readonly Sql[]): Sql =>
+      keyAsValue(matchColumns, local, context.dialect)
     if (rows.limit === undefined) {
-      const { from, matchColumn } = context.joinTarget(relation, alias)
-      const condition = hasRequestedKey(matchColumn, 'foreign', alias)
+      const { from, matchColumns } = context.joinTarget(relation, alias)
+      const condition = hasRequestedKey(matchColumns, 'foreign', alias)
       const where = this.where({ table: target, where: rows.where }, alias, { condition })
-      return sql`select ${matchColumn}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
+      return sql`select ${requestedKey(matchColumns)}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
     }
     // Rank the outer rows first, so that the replaced search condition is the one of the inner rows.
     const ranking = order.rank && conditions.rank(order.rank, alias)
     const selection = { ...rows, table: target, order }
     const parent = { relation, alias: outer }
     const parents = context.table(table.name, outer)
-    const parentRows = sql`select ${ref(outer, local)} as filigree_led, ${columns} from ${parents} cross join `
-    const hasRequestedKeys = hasRequestedKey(ref(outer, local), 'local', outer)
+    const localColumns = keyColumns(outer, local)
+    const parentRows = sql`select ${requestedKey(localColumns)} as filigree_led, ${columns} from ${parents} cross join `
+    const hasRequestedKeys = hasRequestedKey(localColumns, 'local', outer)
     const by = this.order(order.terms, alias, ranking)
     if (context.dialect.can.lateral) {
       const found = this.select(selection, inner, columnsOf(target.columns, inner), parent)
       return sql`${parentRows}lateral (${found}) as ${name(alias)} where ${hasRequestedKeys}${by}`
     }
     // Without `lateral`, the rows are selected by a list of keys.
-    const key = ref(inner, target.key)
+    const key = join(keyColumns(inner, target.key))
     const isSelected = sql`${ref(alias, target.key)} in (${this.select(selection, inner, key, parent)})`
     const sameShard = shards && sql`${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
     const filter = join(
@@ -217,7 +226,7 @@ export class RowWriter {
       sql`${context.table(table.name, alias)} where ${ref(alias, key)} in (${keys})${this.order(order.terms, alias)}`
     return writeByCount({
       ...{ alias, table, limit, offset, dialect: context.dialect },
-      keys: sql`select ${ref(finding, key)} from ${found}`,
+      keys: sql`select ${join(keyColumns(finding, key))} from ${found}`,
       sorted,
       near: (maxRows) => this.#testFirst(rows, alias, order, maxRows),
       scanned: this.#scanInOrder(rows, alias, order, limit),
@@ -269,9 +278,9 @@ export class RowWriter {
     const keys =
       condition.kind === 'search'
         ? this.conditions.searchKeys(condition, other)
-        : sql`select ${ref(other, table.key)} from ${this.context.table(table.name, other)} where ${this.conditions.write(condition, other)}`
+        : sql`select ${join(keyColumns(other, table.key))} from ${this.context.table(table.name, other)} where ${this.conditions.write(condition, other)}`
     // The sign keeps the planner from reading all rows of the list.
-    return sql`+${ref(alias, table.key)} in (${keys})`
+    return sql`${rowOf(keyColumns(alias, table.key).map((column) => sql`+${column}`))} in (${keys})`
   }
 
   /** The SQL that reads the matches of a search one by one, for rows with a limit and without an order. */
@@ -291,8 +300,8 @@ export class RowWriter {
       const from = this.context.table(rows.table.name, alias)
       return sql`${ranking?.from}${from}${this.where(rows, alias)}`
     }
-    const { from, matchColumn } = this.context.joinTarget(parent.relation, alias)
-    const condition = this.context.isRelated(parent.relation, matchColumn, alias, parent.alias)
+    const { from, matchColumns } = this.context.joinTarget(parent.relation, alias)
+    const condition = this.context.isRelated(parent.relation, matchColumns, alias, parent.alias)
     return sql`${ranking?.from}${from}${this.where(rows, alias, { condition })}`
   }
 
@@ -327,4 +336,13 @@ export function columnsOf(columns: readonly Column[], alias: string): Sql {
 /** Writes all columns of a table as statements return them. */
 export function returnedColumns({ columns }: SqlTable, alias: string, context: WriteContext): Sql {
   return join(columns.map((column) => context.returned(alias, column)))
+}
+
+/** Writes columns as they are stored, and each key of several columns as one value. */
+export function storedValues(
+  columns: readonly Column[],
+  alias: string,
+  { dialect }: WriteContext,
+): Sql {
+  return join(columns.map((column) => keyAsValue(keyColumns(alias, column), column, dialect)))
 }

@@ -4,10 +4,11 @@
  */
 import type { JsonSql } from '../engines/contract/json-sql.js'
 import { join, name, raw, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { keyColumns } from './key-columns.js'
 import type { Derived, RelationStep } from './derived.js'
 import { byKey } from './order.js'
-import { columnsOf, returnedColumns, type RowWriter } from './row-writer.js'
+import { columnsOf, returnedColumns, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
 import type { ObjectsQuery, RelationValue, RowsQuery, SelectedValue, Selection } from './tree.js'
 import { ref } from './write-context.js'
@@ -51,8 +52,8 @@ abstract class SelectionWriter {
     const { target } = relation
     const joins: Sql[] = []
     const row = this.rowJson(target, selection, alias, joins)
-    const { from, matchColumn } = context.joinTarget(relation, alias)
-    const condition = context.isRelated(relation, matchColumn, alias, outer)
+    const { from, matchColumns } = context.joinTarget(relation, alias)
+    const condition = context.isRelated(relation, matchColumns, alias, outer)
     const where = this.writer.where({ table: target, where: rows.where }, alias, { condition })
     return sql`select ${row}${columnName} from ${from}${join(joins, '')}${where}`
   }
@@ -77,7 +78,9 @@ export class RecordsWriter extends SelectionWriter {
     const { context } = this.writer
     const alias = context.alias()
     const { table } = rows
-    const ownColumns = stored ? columnsOf(stored, alias) : returnedColumns(table, alias, context)
+    const ownColumns = stored
+      ? storedValues(stored, alias, context)
+      : returnedColumns(table, alias, context)
     const values = derived.map((one) => this.#returned(one, alias))
     if (!selection.some(({ kind }) => kind === 'relation')) {
       const counts = selection.map((entry) => this.#value(entry, alias))
@@ -139,9 +142,9 @@ export class RecordsWriter extends SelectionWriter {
       for (const [index, { relation, rows }] of path.entries()) {
         const alias = context.alias()
         const next = path[index + 1]?.relation.local
-        const column = next === undefined ? sql`1 as n` : ref(alias, next)
+        const column = next === undefined ? sql`1 as n` : join(keyColumns(alias, next))
         const target = context.joinTarget(relation, alias)
-        const condition = context.isRelated(relation, target.matchColumn, alias, outer)
+        const condition = context.isRelated(relation, target.matchColumns, alias, outer)
         const filtered = { table: relation.target, where: rows.where }
         const filter = this.writer.where(filtered, alias, { condition })
         outer = `${alias}p`
@@ -248,12 +251,13 @@ export class ObjectWriter extends SelectionWriter {
     if (joins.length >= belongsTo.maxTables)
       return this.json.optional(this.json.nested(this.selectOne(entry, outer, { alias })))
     if (belongsTo.join === 'left') {
-      const key = ref(alias, foreign)
+      const key = keyColumns(alias, foreign)
       const joinCondition = this.writer.filter({ table: target, where: rows.where }, alias, {
         condition: context.isRelated(relation, key, alias, outer),
       })
       joins.push(sql` left join ${context.table(target.name, alias)} on ${joinCondition}`)
-      return sql`case when ${key} is not null then ${this.object(selection, alias, joins)} end`
+      // Either all columns of a row are null, or none of its key is.
+      return sql`case when ${key[0]} is not null then ${this.object(selection, alias, joins)} end`
     }
     // The limit forces a nested loop. Other kinds of joins may change the order of the rows.
     const columnName = sql` as filigree_owner`
@@ -273,7 +277,7 @@ export class ObjectWriter extends SelectionWriter {
 
   protected neededColumns({ key }: SqlTable, selection: Selection): readonly Column[] {
     const columns = columnsIn(selection)
-    return columns.size === 0 ? [key] : [...columns]
+    return columns.size === 0 ? storedColumnsOf(key) : [...columns]
   }
 }
 
@@ -288,7 +292,7 @@ export function columnsIn(selection: Selection): Set<Column> {
       const relation =
         entry.kind === 'count' ? (entry.derived.path[0] as RelationStep).relation : entry.relation
       const { local, shards } = relation
-      columns.add(local)
+      for (const column of storedColumnsOf(local)) columns.add(column)
       if (shards !== undefined) columns.add(shards.local)
     }
   }

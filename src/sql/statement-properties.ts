@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { rowBoundOf } from './row-bound.js'
 import type { SqlTable } from './table.js'
 import type { Condition } from './condition.js'
@@ -64,6 +64,7 @@ function equalitiesIn(condition: Condition): readonly Equality[] {
     condition.operator === 'eq' &&
     condition.path === undefined &&
     condition.isText !== true &&
+    condition.column.parts === undefined &&
     ['integer', 'text'].includes(condition.column.storage)
   return isEqual ? [condition] : []
 }
@@ -197,6 +198,7 @@ function isEqual(condition: Condition, column: Column): boolean {
 
 function isUnique(column: Column, { key, indexes }: SqlTable): boolean {
   if (column === key) return true
+  if (column.parts !== undefined) return false
   return indexes.some(
     ({ unique, columns }) => unique && columns.length === 1 && columns[0] === column,
   )
@@ -239,7 +241,7 @@ function propertiesOfChange(change: Change): StatementProperties {
  * written the same value or deleted that row.
  */
 function mayInsertWait({ key, indexes, relations }: SqlTable, columns: readonly Column[]): boolean {
-  const isKeyed = columns.includes(key) && key.generated !== 'uuid'
+  const isKeyed = key.parts !== undefined || (columns.includes(key) && key.generated !== 'uuid')
   return (
     isKeyed ||
     indexes.some(({ unique }) => unique) ||
@@ -258,12 +260,15 @@ export function keySlotOf({
 
 /** Whether changing the columns never waits for another row: none is a key, unique, or a reference. */
 export function areIndependent(
-  { indexes, relations }: SqlTable,
+  { key, indexes, relations }: SqlTable,
   columns: readonly Column[],
 ): boolean {
   const isIndexed = (column: Column): boolean =>
     indexes.some(({ unique, columns: indexed }) => unique && indexed.includes(column))
   const refers = (column: Column): boolean =>
-    [...relations.values()].some(({ kind, local }) => kind === 'belongsTo' && local === column)
-  return !columns.some((column) => column.isKey || isIndexed(column) || refers(column))
+    [...relations.values()].some(
+      ({ kind, local }) => kind === 'belongsTo' && storedColumnsOf(local).includes(column),
+    )
+  const isOfKey = (column: Column): boolean => storedColumnsOf(key).includes(column)
+  return !columns.some((column) => isOfKey(column) || isIndexed(column) || refers(column))
 }

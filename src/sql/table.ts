@@ -1,6 +1,11 @@
 /** The table of a record and its relations, as far as statements need them. `records/model` creates both. */
 
-import type { Column, KeyedTable, TableIndex } from '../engines/contract/table.js'
+import {
+  storedColumnsOf,
+  type Column,
+  type KeyedTable,
+  type TableIndex,
+} from '../engines/contract/table.js'
 
 export interface SqlTable extends KeyedTable {
   /** In the order of the fields. */
@@ -34,10 +39,17 @@ export interface SqlRelation {
 /** A join table. It contains each pair of keys once. */
 export interface JoinTable {
   readonly name: string
-  /** The column with the key of the relation's `table`. */
-  readonly from: string
-  /** The column with the key of the relation's `target`. */
-  readonly to: string
+  /** The columns with the key of the relation's `table`. */
+  readonly from: JoinEnd
+  /** The columns with the key of the relation's `target`. */
+  readonly to: JoinEnd
+}
+
+/** One end of the links of a join table. */
+export interface JoinEnd {
+  readonly columns: readonly string[]
+  /** The key that the columns contain. */
+  readonly key: Column
 }
 
 /** Whether the index contains every row and can find it by the value of the first column. */
@@ -49,19 +61,26 @@ type IndexedTable = Pick<SqlTable, 'key' | 'shard' | 'indexes'>
 
 /** Whether the database finds and sorts rows by the column with a key or an index. A shard before the column is always known. */
 export function isIndexed(column: Column, { key, shard, indexes }: IndexedTable): boolean {
-  if (column === key || column === shard) return true
+  if (column === key || column === shard || column === key.parts?.[0]) return true
+  const columns = new Set(storedColumnsOf(column))
   return indexes.some(
-    (index) => coversAllRows(index) && columnsAfterShard(index, shard)[0] === column,
+    (index) =>
+      coversAllRows(index) &&
+      areTheSame(columnsAfterShard(index, shard).slice(0, columns.size), columns),
   )
+}
+
+function areTheSame(columns: readonly Column[], others: ReadonlySet<Column>): boolean {
+  return columns.length === others.size && columns.every((column) => others.has(column))
 }
 
 /** Whether the column alone identifies a row. In a sharded table: within its shard. */
 export function isUnique(column: Column, table: IndexedTable): boolean {
   if (column === table.key) return true
-  return uniqueIndexesOf(table).some((index) => {
-    const [first, ...others] = columnsAfterShard(index, table.shard)
-    return first === column && others.length === 0
-  })
+  const columns = new Set(storedColumnsOf(column))
+  return uniqueIndexesOf(table).some((index) =>
+    areTheSame(columnsAfterShard(index, table.shard), columns),
+  )
 }
 
 /** Unique indexes that apply to all rows, or to all rows that are not soft-deleted. */

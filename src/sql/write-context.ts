@@ -1,8 +1,9 @@
 /** State shared by all parts of a statement while it is written: the dialect, its tables and their aliases. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { nameInSchema, quoteTable } from '../engines/contract/quote.js'
-import { filled, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import type { Column } from '../engines/contract/table.js'
+import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { areEqual, keyColumns, rowOf } from './key-columns.js'
 import type { SqlTable, SqlRelation } from './table.js'
 
 export class WriteContext {
@@ -66,39 +67,60 @@ export class WriteContext {
   /**
    * Writes the tables that lead to the target of a relation.
    *
-   * @returns `matchColumn`: the column that equals `local` of the other side
+   * @returns `matchColumns`: the columns that equal `local` of the other side
    */
   joinTarget(
-    { target, foreign, join }: SqlRelation,
+    { target, foreign, join: links }: SqlRelation,
     alias: string,
-  ): { readonly from: Sql; readonly matchColumn: Sql } {
+  ): { readonly from: Sql; readonly matchColumns: readonly Sql[] } {
     const targetTable = this.table(target.name, alias)
-    const key = ref(alias, foreign)
-    if (join === undefined) return { from: targetTable, matchColumn: key }
+    const key = keyColumns(alias, foreign)
+    if (links === undefined) return { from: targetTable, matchColumns: key }
     const pair = `${alias}j`
+    const [from, to] = [links.from, links.to].map((end) =>
+      end.columns.map((column) => name(pair, column)),
+    ) as [Sql[], Sql[]]
     return {
-      from: sql`${this.table(join.name, pair)} inner join ${targetTable} on ${key} = ${name(pair, join.to)}`,
-      matchColumn: name(pair, join.from),
+      from: sql`${this.table(links.name, pair)} inner join ${targetTable} on ${areEqual(key, to)}`,
+      matchColumns: from,
     }
   }
 
   /** Writes the condition that a target row is related to the row of another alias, in the same shard. */
-  isRelated(relation: SqlRelation, matchColumn: Sql, alias: string, outer: string): Sql {
+  isRelated(
+    relation: SqlRelation,
+    matchColumns: readonly Sql[],
+    alias: string,
+    outer: string,
+  ): Sql {
     const { shards } = relation
     const sameShard =
       shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
-    return sql`${matchColumn} = ${this.localColumn(relation, outer)}${sameShard}`
+    return sql`${areEqual(matchColumns, this.localColumns(relation, outer))}${sameShard}`
   }
 
   /** Compares a UUID key as text if the foreign field is not a UUID and may contain any text. */
-  localColumn({ local: localColumn, foreign, join }: SqlRelation, alias: string): Sql {
-    const isMixed = join === undefined && localColumn.isUuid && !foreign.isUuid
-    return wrap(isMixed ? this.dialect.values.uuidText : undefined, ref(alias, localColumn))
+  localColumns({ local, foreign, join: links }: SqlRelation, alias: string): readonly Sql[] {
+    const foreignColumns = storedColumnsOf(foreign)
+    return storedColumnsOf(local).map((column, index) => {
+      const isMixed =
+        links === undefined && column.isUuid && foreignColumns[index]?.isUuid === false
+      return wrap(isMixed ? this.dialect.values.uuidText : undefined, ref(alias, column))
+    })
   }
 }
 
+/** A column of an alias. Of a key of several columns: a row of them, for comparisons. */
 export function ref(alias: string, column: Column): Sql {
-  return name(alias, column.name)
+  return column.parts === undefined ? name(alias, column.name) : rowOf(keyColumns(alias, column))
+}
+
+/** Whether a column is null. A foreign key of several columns is null if any of them is. */
+export function isNullSql(alias: string, column: Column, isNull: boolean): Sql {
+  const tests = keyColumns(alias, column).map(
+    (one) => sql`${one} ${raw(isNull ? 'is null' : 'is not null')}`,
+  )
+  return tests.length === 1 ? (tests[0] as Sql) : sql`(${join(tests, isNull ? ' or ' : ' and ')})`
 }
 
 /** The condition that leaves out soft-deleted rows. `undefined` if the table does not soft-delete. */

@@ -124,6 +124,7 @@ function oneRowOf(
     previousColumns.length + sums.length > 0 ||
     key === undefined ||
     table.shard !== undefined ||
+    table.key.parts !== undefined ||
     !areIndependent(table, columns)
   )
     return undefined
@@ -150,7 +151,8 @@ function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   if (change.change !== 'updateEach' || !dialect.can.batchedCalls) return undefined
   const { table, columns, types, sums = [], hasVersions } = change
   if (sums.length > 0 || hasVersions === true) return undefined
-  if (table.shard !== undefined || !areIndependent(table, columns)) return undefined
+  const isPlain = table.shard === undefined && table.key.parts === undefined
+  if (!isPlain || !areIndependent(table, columns)) return undefined
   const callsSql = writeUpdateOfCalls(change, new RowWriter(new WriteContext(dialect)))
   return {
     together: toText(callsSql, dialect.statements.placeholder).sql,

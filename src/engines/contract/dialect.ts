@@ -266,6 +266,19 @@ export interface ListSql {
   readonly has: string
 }
 
+/** Keys of several columns. As a value of a statement, a key is the JSON list of its parts. */
+export interface KeySql {
+  /** SQL around the placeholder of a key that makes it JSON, before `->> 0`. */
+  readonly json: SqlWrapper
+  /** SQL around the placeholder of a JSON list of keys, for `from`. Each key is the JSON in the column `value`. */
+  readonly entries: SqlWrapper
+}
+
+/** @param keys of several columns, each as JSON text */
+export function toKeyList(keys: readonly unknown[]): string {
+  return `[${keys.join(',')}]`
+}
+
 /** JSON: the JSON of rows, and values within JSON columns. */
 export interface JsonDialect {
   /** Creates the writer of JSON SQL. */
@@ -404,6 +417,7 @@ export interface Dialect {
   readonly values: ValueSql
   readonly text: TextSql
   readonly lists: ListSql
+  readonly keys: KeySql
   readonly json: JsonDialect
   readonly time: TimeSql
   readonly bulk: BulkSql

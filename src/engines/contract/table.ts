@@ -58,6 +58,16 @@ export interface Column {
    * Whether its values are UUIDs, stored in lower case: a UUID key, a foreign key of one, or a field of kind `uuid`.
    */
   readonly isUuid: boolean
+  /**
+   * For a key or foreign key of several columns: these columns, in order. The table has no column of this one's name: its
+   * value is the JSON list of their values, as text.
+   */
+  readonly parts?: readonly Column[] | undefined
+}
+
+/** The columns of the table in which a key or foreign key is stored. */
+export function storedColumnsOf(column: Column): readonly Column[] {
+  return column.parts ?? [column]
 }
 
 /** The kind's comparison; `list` for lists of values, `json` for values within JSON, by their path. */

@@ -5,6 +5,7 @@ import { quote, quoteTable } from '../contract/quote.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
 import {
   toIntegerValue,
+  toKeyList,
   type Dialect,
   type InsertCopy,
   type JsonDialect,
@@ -141,10 +142,12 @@ export function createPostgresDialect(
       texts: (position) => `select json_array_elements_text($${position})`,
       items: (position) => `select value from json_array_elements($${position})`,
       // A value that is not a UUID is equal to no row.
-      encode: (column, list) => (column.isUuid ? list.filter(isUuid) : list),
+      encode: (column, list) =>
+        column.parts !== undefined ? toKeyList(list) : column.isUuid ? list.filter(isUuid) : list,
       test: ['= any(', ')'],
       has: 'cast({c} as jsonb) @> cast({v} as jsonb)',
     },
+    keys: { json: ['cast(', ' as json)'], entries: ['json_array_elements(cast(', ' as json))'] },
     json: {
       createWriter: (dialect) => new PostgresJson(dialect),
       row: rowJson,

@@ -4,7 +4,7 @@ import { foldCase } from '../../core/text.js'
 import { quote } from '../contract/quote.js'
 import { quoteSqliteTable, toSqliteName } from './table-name.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
-import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
+import { toKeyList, type Dialect, type ScanSql, type TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import {
   decimalEncoder,
@@ -139,11 +139,14 @@ export const sqliteDialect: Dialect = {
     texts: () => 'select value from json_each(?)',
     items: () => 'select value from json_each(?)',
     // Fractions would be converted twice, and JSON has no bytes.
-    encode: ({ storage }: Column, values) =>
-      unlistedStorages.has(storage) ? undefined : JSON.stringify(values),
+    encode: ({ storage, parts }: Column, values) => {
+      if (parts !== undefined) return toKeyList(values)
+      return unlistedStorages.has(storage) ? undefined : JSON.stringify(values)
+    },
     test: ['in (select value from json_each(', '))'],
     has: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   },
+  keys: { json: ['', ''], entries: ['json_each(', ')'] },
   json: {
     createWriter: (dialect) => new SqliteJson(dialect),
     row: {

@@ -5,11 +5,11 @@
  * Content Tables.
  */
 import { unicodeForms } from '../../core/text.js'
-import type { KeyedTable, TableSearch } from '../contract/table.js'
+import { storedColumnsOf, type KeyedTable, type TableSearch } from '../contract/table.js'
 import type { SearchParts, SearchSql } from '../contract/search-sql.js'
 import { quote } from '../contract/quote.js'
 import { quoteSqliteTable } from './table-name.js'
-import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
+import { join, name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 
 /** Words consist of letters and digits, and accents are significant, as in the other engines. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* Nd'"
@@ -28,7 +28,11 @@ export const sqliteSearch: SearchSql = {
   operand: (terms) => terms.map(toQuery).join(' AND '),
   test: (parts) => {
     const { table, alias } = parts
-    return sql`${raw(fullKey(table, quote(alias)))} in (${keysOf(parts)})`
+    const { parts: columns } = table.key
+    const row = quote(alias)
+    const key = columns?.map((column) => raw(`${row}.${quote(column.name)}`))
+    const value = key === undefined ? raw(fullKey(table, row)) : sql`(${join(key)})`
+    return sql`${value} in (${keysOf(parts)})`
   },
   keys: keysOf,
   testOne: (parts) => {
@@ -50,7 +54,7 @@ export const sqliteSearch: SearchSql = {
       ? index
       : sql`${index} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${number}`
     const key = hasNumericKey ? number : keyOf(parts)
-    const test = sql`${index} match ${value} and ${key} = ${raw(fullKey(table, quote(alias)))}`
+    const test = sql`${index} match ${value} and ${isKey(table, alias, key)}`
     return { from: sql`${from} cross join `, test, rank: rankOf(search) }
   },
   rank: (parts) => {
@@ -62,14 +66,14 @@ export const sqliteSearch: SearchSql = {
     return {
       from: sql`${list} cross join `,
       fromAfter: sql` cross join ${list}`,
-      test: sql`${nameOf(ranked, 'filigree_key')} = ${raw(fullKey(table, quote(alias)))}`,
+      test: isKey(table, alias, nameOf(ranked, 'filigree_key')),
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
 }
 
 function keysOf(parts: SearchParts): Sql {
-  return sql`select ${keyOf(parts)} from ${matches(parts)}`
+  return sql`select ${join(columnsOfKey(parts.table, keyOf(parts)))} from ${matches(parts)}`
 }
 
 /** `Café` → `("Café" OR "Café")`: a word in its two forms of Unicode, because rows may contain either. */
@@ -84,12 +88,31 @@ function rankOf({ name, columns }: TableSearch): Sql {
 }
 
 function isKeyNumeric({ key }: KeyedTable): boolean {
-  return !key.isUuid
+  return !key.isUuid && key.parts === undefined
+}
+
+/** The values of the columns of a key in the index: of a key of several columns, the parts of its JSON. */
+function columnsOfKey({ key }: KeyedTable, indexed: Sql): Sql[] {
+  if (key.parts === undefined) return [indexed]
+  return key.parts.map((_, index) => sql`${indexed} ->> ${raw(String(index))}`)
+}
+
+/** Whether the alias's row has a key of the index. */
+function isKey(table: KeyedTable, alias: string, indexed: Sql): Sql {
+  const { parts } = table.key
+  if (parts === undefined) return sql`${indexed} = ${raw(fullKey(table, quote(alias)))}`
+  const values = columnsOfKey(table, indexed)
+  const tests = parts.map(({ name }, index) => sql`${nameOf(alias, name)} = ${values[index]}`)
+  return join(tests, ' and ')
 }
 
 /** The key of a row for the key table. UUIDs are unique only within a shard, so the shard is added. */
 function fullKey(table: KeyedTable, row: string): string {
   const { key, shard } = table
+  if (key.parts !== undefined) {
+    const columns = key.parts.map(({ name }) => `${row}.${quote(name)}`)
+    return `json_array(${columns.join(', ')})`
+  }
   const rowKey = `${row}.${quote(key.name)}`
   return shard === undefined || isKeyNumeric(table)
     ? rowKey
@@ -158,7 +181,7 @@ function writeCreate(table: KeyedTable, { name, columns }: TableSearch): string[
   const trigger = (event: string, when: string, steps: readonly string[]): string =>
     `create trigger ${quote(`${name}_${event}`)} after ${when} on ${tableName} begin\n${steps.map((step) => `  ${step};\n`).join('')}end`
   const shard = table.shard === undefined ? [] : [table.shard]
-  const watchedColumns = [...shard, table.key, ...columns]
+  const watchedColumns = [...shard, ...storedColumnsOf(table.key), ...columns]
     .map((column) => quote(column.name))
     .join(', ')
   return [

@@ -254,6 +254,13 @@ export function toProperty(value: unknown, { isPropertyValue, read }: Kind): unk
   return read === undefined || isPropertyValue?.(value) === true ? value : toFunction(read)(value)
 }
 
+/** The JSON form of a value of the kind, whichever form it has. */
+export function toJson(value: unknown, entry: Kind): unknown {
+  const property = toProperty(value, entry)
+  if (entry.write !== undefined) return entry.write(property)
+  return entry.encode === undefined ? property : entry.encode(property)
+}
+
 const compiled = new Map<string, (value: unknown) => unknown>()
 
 /** A kind's code as a function. */

@@ -107,6 +107,12 @@ class ModelReader {
     const { type, options } = table
     const policy = policyOf(table)
     reportPolicy(table, this.#problems)
+    if (table.key.parts !== undefined)
+      this.#problems.add({
+        code: 'RECORD_KEY_PARTS',
+        message: `${type.name} has a key of several fields, which GraphQL cannot show yet.`,
+        remedy: 'Turn GraphQL off: bootstrap(AppModule, { graphql: false }).',
+      })
     this.#reportInvalidName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
     this.#reportInvalidName(names.singular, `${type.name}: the query`)

@@ -225,7 +225,7 @@ function readBelongsToInput(
 function readerOf(model: RecordModel): NestedReader {
   const { ids } = model
   return {
-    keyName: keyName(model),
+    keyNames: [keyName(model)],
     read: (value, path) => readInput(model, value, path),
     // An id of another type matches no row.
     key: (id) => (ids.type === undefined ? (id as Id) : ((ids.read(id) as Id | undefined) ?? '')),

@@ -6,12 +6,13 @@
  */
 import { promise, type MaybePromise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import type { Column, TableIndex } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column, type TableIndex } from '../../engines/contract/table.js'
 import { uniqueIndexesOf } from '../../sql/table.js'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
+import { toKeyName } from '../model/generated-names.js'
 import type { Where } from '../model/record-types.js'
 import type { Relation, Table, Instance } from '../model/table.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
@@ -19,11 +20,13 @@ import { FoundKeys } from '../policy/found-keys.js'
 import { readerOf } from '../policy/row-lookup.js'
 import { namedError } from '../policy/tree-writer.js'
 import { checkVersion } from '../statements/change-row.js'
+import { idOf, keyOf } from '../model/record-key.js'
 import { withoutShard, withShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import { forbidden } from '../rights/caller.js'
 import { withSums } from '../statements/additions.js'
 import { noSuchKey, toClientError } from '../statements/client-errors.js'
+import { withoutKeyParts } from '../statements/write-options.js'
 import { copyOf, isSameValue } from '../statements/hooks.js'
 import { checkForeignKeys } from '../statements/write-row.js'
 import {
@@ -96,12 +99,15 @@ async function checkVisible(
   const condition = view.isBound(table) ? view.rows(table, slots) : undefined
   if (condition === undefined) return
   const leaves = leavesOf(condition)
-  const columns = new Set([table.key, ...leaves.flatMap(columnsToMatch)])
-  const needsKey = leaves.some((leaf) => columnsOfLeaf(leaf).includes(table.key))
+  const { key: tableKey } = table
+  const columns = new Set(
+    [tableKey, ...leaves.flatMap(columnsToMatch)].flatMap((column) => storedColumnsOf(column)),
+  )
+  const needsKey = leaves.some((leaf) => columnsOfLeaf(leaf).includes(tableKey))
   const needsLinks = leaves.some(
     (leaf) => leaf.kind === 'related' && leaf.relation.kind === 'manyToMany',
   )
-  if ((needsKey && isNullish(row[table.key.property])) || (needsLinks && links.length > 0)) return
+  if ((needsKey && isNullish(keyOf(tableKey, row))) || (needsLinks && links.length > 0)) return
   const { byProperty } = source.context.codecOf(table)
   const { key, values } = slots
   const filter = { condition, key, count: values.length, withDeleted: false }
@@ -143,8 +149,15 @@ async function checkRow(
   if (table.hooks.beforeWrite.length > 0) return row
   await checkReferences(source, table, row, check)
   for (const link of links) await checkLinks(source, link, check.stored)
-  for (const index of uniqueIndexesOf(table)) await checkUnique(source, table, index, row, check)
+  for (const index of [...namedKeyOf(table, check), ...uniqueIndexesOf(table)])
+    await checkUnique(source, table, index, row, check)
   return row
+}
+
+/** The key of several columns of a new row. Other keys are made for it. */
+function namedKeyOf({ name, key }: Table, { before }: RowCheck): TableIndex[] {
+  if (key.parts === undefined || before !== undefined) return []
+  return [{ name: toKeyName(name), columns: key.parts, unique: true }]
 }
 
 async function nextRow(
@@ -161,7 +174,8 @@ async function nextRow(
     convert(row)
     return row
   }
-  const changes = await promise(() => update(withSums(table, before, withoutShard(table, values))))
+  const named = withoutKeyParts(table, before, withoutShard(table, values))
+  const changes = await promise(() => update(withSums(table, before, named)))
   convert(changes)
   const row = Object.assign(copyOf(before), changes)
   if (!hasHooks) await checkComplete?.(row)
@@ -178,10 +192,10 @@ async function checkReferences(
   const { context } = source
   checkForeignKeys(table, context.codecOf(table), row)
   for (const relation of table.relations.values()) {
-    const { property } = relation.local
-    const key = row[property]
+    const { local } = relation
+    const key = keyOf(local, row)
     if (relation.kind !== 'belongsTo' || isNullish(key)) continue
-    if (before !== undefined && toKeyText(before[property]) === toKeyText(key)) continue
+    if (before !== undefined && toKeyText(keyOf(local, before)) === toKeyText(key)) continue
     const { target } = relation
     if (stored.without(target, [key as Id]).length === 0) continue
     const found = await readerOf(target, source).find(key as Id)
@@ -199,7 +213,7 @@ async function checkLinks(source: Source, links: LinkSet, stored: FoundKeys): Pr
   const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
   const rows = keys.length === 0 ? [] : await readerOf(target, source).list({ where })
-  const found = rows.map((row) => row[target.key.property])
+  const found = rows.map((row) => idOf<Id>(target, row))
   stored.add(target, found)
   const foundTexts = new Set(found.map(toKeyText))
   const missing = ids.find((id) => !foundTexts.has(toKeyText(toTypedKey(target, id))))
@@ -221,8 +235,8 @@ async function checkUnique(
   const where = Object.fromEntries(names.map((name) => [name, row[name]])) as Where<Instance>
   const [other] = await readerOf(table, source).list({ where, limit: 1 })
   if (other === undefined) return
-  const otherKey = toKeyText(other[table.key.property])
-  const isItself = before !== undefined && toKeyText(before[table.key.property]) === otherKey
+  const otherKey = toKeyText(idOf<Id>(table, other))
+  const isItself = before !== undefined && toKeyText(idOf<Id>(table, before)) === otherKey
   if (isItself || (await isChanged(otherKey))) return
   const { name: constraint, columns } = index
   const details = { constraint, columns: columns.map(({ name }) => name) }

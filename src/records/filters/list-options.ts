@@ -2,6 +2,7 @@
  * The options of a repository's `find`, `list` and `count`, and how `distinct` and `counts` are read. Source: public
  * API, Records; decisions, Records: queries.
  */
+import type { Row as RowWithoutRelations } from '../model/loaded-rows.js'
 import {
   declareOptions,
   type DeclaredOptions,
@@ -29,6 +30,9 @@ import { relationCountName } from '../../fields/shape.js'
 
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
+
+/** A row's key. For a record with `key: ['orderId', 'line']`: an object of these fields, such as the row itself. */
+export type KeyOf<T> = Id | Partial<RowWithoutRelations<T>>
 
 const findOptions = declareOptions({ with: option.any<unknown>() })
 

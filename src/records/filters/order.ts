@@ -17,7 +17,7 @@ import { type Order, type OrderTerm, ascending, byKey } from '../../sql/order.js
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { nest, type Nested } from './nested-names.js'
 import type { Direction } from '../model/record-types.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
@@ -36,6 +36,11 @@ export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Or
   return readProgramQuery(table, () => readTerms(table, orderBy, false))
 }
 
+/** The order by key, as `orderBy` writes it. */
+export function keyOrder({ key }: Pick<Table, 'key'>): Record<string, 'asc'>[] {
+  return storedColumnsOf(key).map(({ property }) => ({ [property]: 'asc' }))
+}
+
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   const reading: Reading = { table, isClient, terms: [], names: [], key: '' }
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
@@ -47,7 +52,8 @@ function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   }
   const { terms, key } = reading
   if (terms.length > maxTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
-  if (!terms.some(({ column }) => column === table.key)) terms.push(ascending(table.key))
+  for (const part of storedColumnsOf(table.key))
+    if (!terms.some(({ column }) => column === part)) terms.push(ascending(part))
   return { terms, key }
 }
 

@@ -1,15 +1,16 @@
 /** Converts property values to driver values and back. Codecs are compiled once for each table and engine. */
 
 import type { Kind } from '../../fields/kinds/kind.js'
-import { toProperty, isOfKind, toFunction, isUuid } from '../../fields/kinds/table.js'
+import { toJson, toProperty, isOfKind, toFunction, isUuid } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { instanceConstructorOf, type Constructor } from '../../fields/instance.js'
 import type { Class } from '../../metadata/class.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { keyOf, partsOfKey, readCompositeKey, readKeyText, writeKeyText } from './record-key.js'
 import { storedValueError } from './stored-value-error.js'
-import type { Table } from './table.js'
+import type { Instance, Table } from './table.js'
 
 /** @returns the JSON text of a valid value */
 export function toStoredJson(field: ShapeField, value: unknown): string {
@@ -40,13 +41,6 @@ function writeOne(field: ShapeField, value: unknown): unknown {
     return Object.fromEntries(fields.map((inner) => [inner.name, write(inner, source[inner.name])]))
   }
   return toJson(value, field.entry)
-}
-
-/** The JSON form of a value, whichever form it has. */
-export function toJson(value: unknown, entry: Kind): unknown {
-  const property = toProperty(value, entry)
-  if (entry.write !== undefined) return entry.write(property)
-  return entry.encode === undefined ? property : entry.encode(property)
 }
 
 function read(field: ShapeField, value: unknown): unknown {
@@ -84,15 +78,55 @@ function makerFor(type: Class): Constructor {
 }
 
 /**
- * @param id a key, or an integer key as text (from a path or GraphQL)
+ * @param id a key, or an integer key as text (from a path or GraphQL); of several columns also an object of its parts
  *
  * @returns the driver value; `undefined` for an invalid key, which no row can have
+ * @throws {HttpError} 400 `VALIDATION`: an object without a part, or with a part of another kind
  */
 export function toKey({ key }: TableCodec, id: unknown): unknown {
+  if (key.column.parts !== undefined) return readCompositeKey(key.column, id)
   const { fromText } = key.column.field.entry
   const value = typeof id === 'string' ? fromText(id) : id
   if (value === undefined || value === null || !key.accepts(value)) return undefined
   return key.encode(value)
+}
+
+/**
+ * The values of the columns in which a key is stored.
+ *
+ * @param key in the driver's form, as they are. Null: no key
+ */
+export function columnValuesOf(
+  column: Column,
+  key: unknown,
+  { byProperty }: Pick<TableCodec, 'byProperty'>,
+): readonly unknown[] {
+  if (column.parts === undefined) return [key]
+  if (key === null) return column.parts.map(() => null)
+  const values = partsOfKey(column, String(key))
+  return column.parts.map(({ property }) => byProperty.get(property)?.encode(values[property]))
+}
+
+/**
+ * The key in a row of values, in the driver's form.
+ *
+ * @param columns the columns of the values
+ * @returns `undefined` if the columns do not contain it, null if a part of it is null
+ */
+export function keyInValues(
+  column: Column,
+  columns: readonly Column[],
+  values: readonly unknown[],
+  { byProperty }: Pick<TableCodec, 'byProperty'>,
+): unknown {
+  if (column.parts === undefined) return values[columns.indexOf(column)]
+  const parts: unknown[] = []
+  for (const part of column.parts) {
+    const value = values[columns.indexOf(part)]
+    if (value === undefined || value === null) return value
+    parts.push(byProperty.get(part.property)?.decode(value))
+  }
+  return writeKeyText(column, parts)
 }
 
 /** Converts one column's values for one engine. */
@@ -113,6 +147,7 @@ export interface ColumnCodec {
 export interface TableCodec<T extends object = object> {
   /** In the order of the table's columns. */
   readonly columns: readonly ColumnCodec[]
+  /** With keys and foreign keys of several columns. */
   readonly byProperty: ReadonlyMap<string, ColumnCodec>
   readonly key: ColumnCodec
   /** Columns that cannot store every value of their kind. */
@@ -134,14 +169,49 @@ export function createTableCodec<T extends object>(
 ): TableCodec<T> {
   const columns = table.columns.map((column, index) => createCodec(column, index, dialect))
   const byProperty = new Map(columns.map((codec) => [codec.column.property, codec]))
+  for (const column of compositeColumnsOf(table)) {
+    const parts = column.parts.map((part) => columns[table.columns.indexOf(part)] as ColumnCodec)
+    byProperty.set(column.property, createCompositeCodec(column, byProperty.size, parts))
+  }
   return Object.freeze({
     columns,
     byProperty,
-    key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
+    key: byProperty.get(table.key.property) as ColumnCodec,
     narrow: columns.filter(({ canStore }) => canStore !== canStoreAll),
     readRow: compileReader(table, columns, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns.filter(({ column }) => !column.isComputed)),
     convert: toConverter(columns),
+  })
+}
+
+type CompositeColumn = Column & Required<Pick<Column, 'parts'>>
+
+function compositeColumnsOf({ key, relations }: Table): Set<CompositeColumn> {
+  const columns = [key, ...[...relations.values()].map(({ local }) => local)]
+  return new Set(columns.filter((column): column is CompositeColumn => column.parts !== undefined))
+}
+
+/** The driver's form of a key of several columns is the same text. */
+function createCompositeCodec(
+  column: CompositeColumn,
+  index: number,
+  parts: readonly ColumnCodec[],
+): ColumnCodec {
+  return Object.freeze({
+    column,
+    index,
+    canStore: canStoreAll,
+    accepts: (value: unknown) => readKeyText(column, value) !== undefined,
+    encode: (value: unknown) => readKeyText(column, value),
+    decode: (value: unknown) => {
+      // Some drivers parse JSON themselves.
+      const stored = (typeof value === 'string' ? JSON.parse(value) : value) as readonly unknown[]
+      if (stored.includes(null)) return null
+      return writeKeyText(
+        column,
+        parts.map(({ decode }, position) => decode(stored[position])),
+      )
+    },
   })
 }
 
@@ -270,8 +340,19 @@ function readErrorOf(
     }
   })
   if (failing === undefined) return error
-  const key = columns[table.columns.indexOf(table.key)] as ColumnCodec
-  return storedValueError(table.type.name, failing.column, key.decode(row[key.index]), error)
+  return storedValueError(table.type.name, failing.column, readKeyOf(table, columns, row), error)
+}
+
+/** The key of a row; `undefined` if it cannot be read either. */
+function readKeyOf({ key }: Table, columns: readonly ColumnCodec[], row: Row): unknown {
+  const record: Instance = {}
+  try {
+    for (const { column, decode, index } of columns)
+      if (storedColumnsOf(key).includes(column)) record[column.property] = decode(row[index])
+    return keyOf(key, record)
+  } catch {
+    return undefined
+  }
 }
 
 function readExpression(

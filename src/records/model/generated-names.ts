@@ -47,9 +47,9 @@ export function toIndexName(table: string, columns: readonly string[], unique: b
   return toShortName(`${toNamePart(table)}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
 }
 
-/** `product_category_id_fkey`, shortened in the same way. */
+/** `product_category_id_fkey`, shortened in the same way. @param column names of several columns are separated by commas */
 export function toConstraintName(table: string, column: string): string {
-  return toShortName(`${toNamePart(table)}_${column}_fkey`)
+  return toShortName(`${toNamePart(table)}_${column.replaceAll(',', '_')}_fkey`)
 }
 
 /** `product_pkey`, as PostgreSQL names and cuts it. */

@@ -11,6 +11,7 @@ import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { shapeOf, type Shape, type ShapeField } from '../../fields/shape.js'
 import { isSqlName, toColumnName, toSnakeCase, toTableName } from './generated-names.js'
+import { compositeColumn } from './composite-column.js'
 import { relationMetadataOf } from './relations.js'
 import {
   reservedColumns,
@@ -54,7 +55,10 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
     .map((field) => toColumn(type, field, problems))
   checkColumns(type, columns, problems)
   checkComputed(type, columns, options, problems)
-  const key = readKey(type, columns, problems)
+  const key =
+    options.key === undefined
+      ? readKey(type, columns, problems)
+      : readKeyParts(type, options.key, columns, problems)
   if (options.version === true) checkVersion(type, columns, problems)
   if (key === undefined) return undefined
   return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
@@ -116,6 +120,7 @@ function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Colu
     isComputed: field.rules.generated === true,
     generated: isKey ? (isUuid ? 'uuid' : 'increment') : undefined,
     isUuid,
+    parts: undefined,
   })
 }
 
@@ -143,14 +148,66 @@ function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparis
   return list ? 'list' : entry.compares
 }
 
-/** True for the field that a relation to a record with a UUID key uses. */
-function isUuidForeignKey(type: Class, property: string): boolean {
+/** True for a field that a relation to a record uses whose key, or a part of whose key, is a UUID. */
+function isUuidForeignKey(type: Class, property: string, origins: readonly Class[] = []): boolean {
   for (const [name, metadata] of relationMetadataOf(type)) {
-    if (metadata.kind !== 'belongsTo' || (metadata.options.by ?? `${name}Id`) !== property) continue
+    if (metadata.kind !== 'belongsTo') continue
     const target = resolveClass(metadata.target)
-    if (target !== undefined) return shapeOf(target).key?.rules.key === 'uuid'
+    const parts = target && keyFieldsOf(target)
+    const by = metadata.options.by
+    if (target === undefined || parts === undefined) {
+      if ((by ?? `${name}Id`) !== property) continue
+      if (target !== undefined) return shapeOf(target).key?.rules.key === 'uuid'
+      continue
+    }
+    const fields = foreignKeyFields(name, by, parts, shapeOf(type), target === type)
+    const part = parts[fields.indexOf(property)]
+    if (part === undefined || origins.includes(target)) continue
+    const isUuidField = shapeOf(target).byName.get(part)?.entry.test === isUuidText
+    return isUuidField || isUuidForeignKey(target, part, [...origins, type])
   }
   return false
+}
+
+/** The fields of each foreign key of a record, which may be several for one key. */
+export function foreignKeysOf(type: Class): readonly (readonly string[])[] {
+  return [...relationMetadataOf(type)].flatMap(([name, metadata]) => {
+    if (metadata.kind !== 'belongsTo') return []
+    const target = resolveClass(metadata.target)
+    const parts = target && keyFieldsOf(target)
+    const { by } = metadata.options
+    if (parts !== undefined)
+      return [foreignKeyFields(name, by, parts, shapeOf(type), target === type)]
+    return [typeof by === 'object' ? by : [by ?? `${name}Id`]]
+  })
+}
+
+/** The fields of a key of several fields, not yet checked. */
+function keyFieldsOf(type: Class): readonly string[] | undefined {
+  const key: unknown = readRecord(type)?.key
+  if (!Array.isArray(key)) return undefined
+  return shapeOf(type).key === undefined ? (key as readonly string[]) : undefined
+}
+
+/**
+ * The fields that hold a key of several fields: those of `by`, or for each field one that begins with the relation's name, or
+ * that has the same name.
+ *
+ * @param holder the fields of the record with the foreign key
+ * @param isItself whether the relation leads to the same record, whose fields of the same name are its own key
+ */
+export function foreignKeyFields(
+  relation: string,
+  by: string | readonly string[] | undefined,
+  key: readonly string[],
+  holder: Pick<Shape, 'byName'>,
+  isItself: boolean,
+): readonly string[] {
+  if (by !== undefined) return typeof by === 'string' ? [by] : by
+  return key.map((field) => {
+    const prefixed = `${relation}${field.charAt(0).toUpperCase()}${field.slice(1)}`
+    return !isItself && !holder.byName.has(prefixed) && holder.byName.has(field) ? field : prefixed
+  })
 }
 
 function checkColumns(type: Class, columns: readonly Column[], problems: Problems): void {
@@ -207,6 +264,90 @@ function readKey(type: Class, columns: readonly Column[], problems: Problems): C
   }
   return key
 }
+
+/** @returns `undefined` if the fields cannot be a key */
+function readKeyParts(
+  type: Class,
+  fields: readonly string[],
+  columns: readonly Column[],
+  problems: Problems,
+): Column | undefined {
+  const where = `@Record of ${type.name}: key`
+  const before = problems.count
+  const parts: Column[] = []
+  for (const field of fields) {
+    const column = columns.find(({ property }) => property === field)
+    const found = column === undefined ? unknownPart(field, columns) : partProblem(column, fields)
+    if (found !== undefined)
+      problems.add(problem('RECORD_KEY_PARTS', `${where} ${found[0]}`, found[1]))
+    else if (column !== undefined) parts.push(column)
+  }
+  const own = columns.find(({ isKey }) => isKey)
+  if (fields.length === 0)
+    problems.add(problem('RECORD_KEY_PARTS', `${where} is an empty list.`, keyExample))
+  else if (own !== undefined && fields.length > 1) {
+    const message = `${where} names several fields, but ${own.property} is of kind "id", which is a key of its own.`
+    const fix = `Declare ${own.property} with the kind of its values, as in @Field('integer'), or leave key out.`
+    problems.add(problem('RECORD_KEY_PARTS', message, fix))
+  } else if (own !== undefined && !fields.includes(own.property))
+    problems.add(
+      problem(
+        'RECORD_KEY_TWICE',
+        `${type.name} has two primary keys, ${own.property} and ${fields.join()}.`,
+        `Remove @Field('id') or the option key.`,
+      ),
+    )
+  if (problems.count > before) return undefined
+  return own ?? compositeColumn(parts, true)
+}
+
+const keyExample = "Write key: ['orderId', 'line'], or leave it out."
+
+function unknownPart(
+  field: unknown,
+  columns: readonly Column[],
+): readonly [message: string, fix: string] {
+  const names = columns.map(({ property }) => property)
+  const suggestion = typeof field === 'string' ? didYouMean(field, names) : ''
+  return [`names "${String(field)}", which is not a field.`, suggestion || keyExample]
+}
+
+/** Why a field cannot be a part of a key; `undefined` if it can. */
+function partProblem(
+  { property, storage, nullable, isComputed, field }: Column,
+  fields: readonly string[],
+): readonly [message: string, fix: string] | undefined {
+  if (fields.indexOf(property) !== fields.lastIndexOf(property))
+    return [`names "${property}" twice.`, 'Name each field once.']
+  if (!partStorages.has(storage))
+    return [
+      `names "${property}", whose values are ${field.list ? 'lists' : `of kind "${field.kind}"`}.`,
+      'Name fields of whole numbers, texts, UUIDs, dates and times.',
+    ]
+  if (nullable || field.optional)
+    return [
+      `names "${property}", which may be missing.`,
+      `Remove nullable and optional from ${property}.`,
+    ]
+  if (isComputed)
+    return [`names "${property}", which the database computes.`, 'Name fields that are stored.']
+  if (field.hidden)
+    return [
+      `names "${property}", which is hidden, but keys are in addresses and responses.`,
+      `Remove hidden from ${property}.`,
+    ]
+  return undefined
+}
+
+/** Storage classes whose values have one text each, so that keys are equal if their texts are. */
+const partStorages: ReadonlySet<string> = new Set([
+  'integer',
+  'wide',
+  'text',
+  'timestamp',
+  'date',
+  'time',
+] satisfies Column['storage'][])
 
 /** A class may declare the field `version` itself, to document it, but only as a read-only integer. */
 function checkVersion(type: Class, columns: readonly Column[], problems: Problems): void {

@@ -2,15 +2,20 @@
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Problems } from '../../errors/problems.js'
-import type { Column, TableIndex, IndexForm } from '../../engines/contract/table.js'
+import {
+  storedColumnsOf,
+  type Column,
+  type TableIndex,
+  type IndexForm,
+} from '../../engines/contract/table.js'
 import { toIndexName, toFormName } from './generated-names.js'
 import type { Table } from './table.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class.js'
 import { testOf } from './codec.js'
 import { indexOptions, type RecordIndex, type RecordOptions } from './record.js'
-import { relationMetadataOf } from './relations.js'
 import { operatorNames, operatorOf } from '../../sql/operators.js'
+import { foreignKeysOf } from './read-columns.js'
 import { coversAllRows } from '../../sql/table.js'
 
 /** The owner of a name for messages: `the index of Product.name`. */
@@ -33,7 +38,7 @@ export function checkIndexNames(tables: ReadonlySet<Table>, problems: Problems):
     owners.set(name.toLowerCase(), `the table of ${type.name}`)
     for (const { join, name: relation } of relations.values()) {
       if (join === undefined || joins.has(join.name)) continue
-      const index = toIndexName(join.name, [join.to], false)
+      const index = toIndexName(join.name, join.to.columns, false)
       joins.set(join.name, index)
       owners.set(join.name.toLowerCase(), `the join table of ${type.name}.${relation}`)
     }
@@ -72,10 +77,27 @@ export function findMissingIndexes(
   { name, key, columns, indexes }: Table,
   listed: ReadonlySet<Column>,
 ): TableIndex[] {
-  return columns
-    .filter((column) => listed.has(column) && column.field.rules.index !== false)
-    .filter((column) => !indexes.some((index) => index.columns[0] === column))
-    .map((column) => toForeignIndex(name, column, key))
+  return [...listed]
+    .map(storedColumnsOf)
+    .filter((foreign) => foreign.every((column) => columns.includes(column)))
+    .sort((one, other) => positionOf(one, columns) - positionOf(other, columns))
+    .filter((foreign) => needsIndex(foreign, key))
+    .filter((foreign) => !indexes.some((index) => beginsWith(index.columns, foreign)))
+    .map((foreign) => toForeignIndex(name, foreign, key))
+}
+
+function positionOf([first]: readonly Column[], columns: readonly Column[]): number {
+  return first === undefined ? -1 : columns.indexOf(first)
+}
+
+/** Whether a foreign key needs an index of its own: the primary key does not begin with it. */
+function needsIndex(foreign: readonly Column[], { parts }: Column): boolean {
+  const isRefused = foreign.every(({ field }) => field.rules.index === false)
+  return !isRefused && (parts === undefined || !beginsWith(parts, foreign))
+}
+
+function beginsWith(columns: readonly Column[], first: readonly Column[]): boolean {
+  return first.every((column, position) => column === columns[position])
 }
 
 interface IndexSource {
@@ -100,12 +122,13 @@ export function readIndexes(source: IndexSource, problems: Problems): readonly T
     if (index !== undefined && !indexes.some((existing) => isSameIndex(existing, index)))
       indexes.push(index)
   }
-  const foreignKeys = foreignKeyNames(source.type)
-  for (const column of columns) {
-    if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
+  for (const foreign of foreignColumns(source)) {
+    if (!needsIndex(foreign, key)) continue
     // An index does not help for its later columns alone, or for rows that it leaves out.
-    const isIndexed = indexes.some((index) => index.columns[0] === column && coversAllRows(index))
-    if (!isIndexed) indexes.push(toForeignIndex(source.name, column, key))
+    const isIndexed = indexes.some(
+      (index) => beginsWith(index.columns, foreign) && coversAllRows(index),
+    )
+    if (!isIndexed) indexes.push(toForeignIndex(source.name, foreign, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
 }
@@ -127,9 +150,10 @@ function isSameIndex(first: TableIndex, second: TableIndex): boolean {
 /**
  * The index of a foreign key ends with the primary key, so that the first rows of a parent are read without sorting.
  */
-function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
-  const columns = column === key ? [column] : [column, key]
-  return { name: toIndexName(table, [column.name], false), columns, unique: false }
+function toForeignIndex(table: string, foreign: readonly Column[], key: Column): TableIndex {
+  const columns = [...new Set([...foreign, ...storedColumnsOf(key)])]
+  const names = foreign.map(({ name }) => name)
+  return { name: toIndexName(table, names, false), columns, unique: false }
 }
 
 /** The indexes that fields declare, each for one field or for a named group of fields. */
@@ -152,11 +176,13 @@ function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, prob
     add(column, true, unique)
     add(column, false, index)
   }
-  const foreignKeys = foreignKeyNames(type)
+  const foreignKeys = new Set(
+    foreignColumns({ type, columns }).flatMap((foreign) => (foreign.length === 1 ? foreign : [])),
+  )
   return [...groups.values()].map((group): TableIndex => {
     const [first, second] = group.columns
     if (first !== undefined && second === undefined && !group.unique)
-      if (foreignKeys.has(first.property)) return toForeignIndex(name, first, key)
+      if (foreignKeys.has(first)) return toForeignIndex(name, [first], key)
     if (group.unique && shard !== undefined)
       group.columns = [shard, ...group.columns.filter((column) => column !== shard)]
     const names = group.columns.map((column) => column.name)
@@ -317,12 +343,12 @@ export function testsOf(test: unknown): [operator: string, operand: unknown][] {
   return isValue ? [['eq', test]] : Object.entries(test)
 }
 
-function foreignKeyNames(type: Class): ReadonlySet<string> {
-  const names = new Set<string>()
-  for (const [property, metadata] of relationMetadataOf(type)) {
-    if (metadata.kind === 'belongsTo') names.add(metadata.options.by ?? `${property}Id`)
-  }
-  return names
+/** The columns of the foreign keys of `@BelongsTo`, in the order of the columns. */
+function foreignColumns({ type, columns }: Pick<IndexSource, 'type' | 'columns'>): Column[][] {
+  return foreignKeysOf(type)
+    .map((names) => names.flatMap((name) => columns.filter(({ property }) => property === name)))
+    .filter((foreign) => foreign.length > 0)
+    .sort((one, other) => positionOf(one, columns) - positionOf(other, columns))
 }
 
 function problem(message: string, fix: string): Problem {

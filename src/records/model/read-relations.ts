@@ -8,10 +8,22 @@ import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
 import { isSqlName, toJoinName, toTableName } from './generated-names.js'
-import { relationMetadataOf, relationOptions, type RelationMetadata } from './relations.js'
 import { nameInSchema, schemaOf } from '../../engines/contract/quote.js'
-import { reservedColumns, reservedPrefixes, type Column } from '../../engines/contract/table.js'
-import type { JoinTable } from '../../sql/table.js'
+import { compositeColumn } from './composite-column.js'
+import { foreignKeyFields } from './read-columns.js'
+import {
+  relationMetadataOf,
+  relationOptions,
+  type ManyToManyOptions,
+  type RelationMetadata,
+} from './relations.js'
+import {
+  reservedColumns,
+  reservedPrefixes,
+  storedColumnsOf,
+  type Column,
+} from '../../engines/contract/table.js'
+import type { JoinEnd, JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
 import type { RecordOptions } from './record.js'
 
@@ -56,6 +68,9 @@ function readTarget(
   return table
 }
 
+/** The option `by`: one field, or the fields that hold a key of several. */
+type ForeignKeyFields = string | readonly string[]
+
 interface RelationEnds {
   readonly name: string
   readonly table: Table
@@ -85,15 +100,16 @@ function createRelation(ends: RelationEnds, metadata: RelationMetadata): Relatio
 
 function createBelongsTo(
   ends: RelationEnds,
-  by: string | undefined,
+  by: ForeignKeyFields | undefined,
   onDelete: Relation['onDelete'] = 'restrict',
 ): Relation | undefined {
-  const { name, table, target, problems } = ends
-  const local = findForeignKey(ends, table, by ?? `${name}Id`, target.key)
+  const { table, target, problems, name } = ends
+  const local = findForeignKey(ends, table, belongsToFields(ends, by), target.key)
   if (local === undefined) return undefined
-  if (onDelete === 'setNull' && !local.nullable) {
-    const message = `onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
-    problems.add(problem('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
+  const fixed = storedColumnsOf(local).find(({ nullable }) => !nullable)
+  if (onDelete === 'setNull' && fixed !== undefined) {
+    const message = `onDelete 'setNull' needs a field that can be null, but ${fixed.property} cannot.`
+    problems.add(problem('RELATION_ON_DELETE', message, `Add nullable: true to ${fixed.property}.`))
   }
   return freeze({
     name,
@@ -108,10 +124,21 @@ function createBelongsTo(
   })
 }
 
-function createHasMany(ends: RelationEnds, by: string | undefined): Relation | undefined {
+/** The fields of the record that hold the key of the relation's target. */
+function belongsToFields(
+  { name, table, target }: Pick<RelationEnds, 'name' | 'table' | 'target'>,
+  by: ForeignKeyFields | undefined,
+): ForeignKeyFields {
+  const { parts } = target.key
+  if (parts === undefined) return by ?? `${name}Id`
+  const key = parts.map(({ property }) => property)
+  return foreignKeyFields(name, by, key, table.shape, table === target)
+}
+
+function createHasMany(ends: RelationEnds, by: ForeignKeyFields | undefined): Relation | undefined {
   const { name, table, target } = ends
-  const keyField = by ?? backReference(target, table.type) ?? `${lowerFirst(table.type.name)}Id`
-  const foreign = findForeignKey(ends, target, keyField, table.key)
+  const fields = by ?? backReference(ends) ?? defaultBackReference(ends)
+  const foreign = findForeignKey(ends, target, fields, table.key)
   if (foreign === undefined) return undefined
   return freeze({
     name,
@@ -126,18 +153,52 @@ function createHasMany(ends: RelationEnds, by: string | undefined): Relation | u
   })
 }
 
-/** The field by which the other side belongs to `type`, if there is exactly one. */
-function backReference(target: Table, type: Class): string | undefined {
+/** The fields by which the other side belongs to the table, if it does so exactly once. */
+function backReference({ table, target }: RelationEnds): ForeignKeyFields | undefined {
   const fields = [...relationMetadataOf(target.type)].flatMap(([name, metadata]) =>
-    metadata.kind === 'belongsTo' && resolveClass(metadata.target) === type
-      ? [metadata.options.by ?? `${name}Id`]
+    metadata.kind === 'belongsTo' && resolveClass(metadata.target) === table.type
+      ? [belongsToFields({ name, table: target, target: table }, metadata.options.by)]
       : [],
   )
   return fields.length === 1 ? fields[0] : undefined
 }
 
+function defaultBackReference({ table, target }: RelationEnds): ForeignKeyFields {
+  const name = lowerFirst(table.type.name)
+  return belongsToFields({ name, table: target, target: table }, undefined)
+}
+
 /** @param holder the table with the foreign key, @param key the key that it holds */
 function findForeignKey(
+  ends: RelationEnds,
+  holder: Table,
+  fields: ForeignKeyFields,
+  key: Column,
+): Column | undefined {
+  const names = typeof fields === 'string' ? [fields] : fields
+  const keyColumns = storedColumnsOf(key)
+  if (names.length !== keyColumns.length) {
+    const keyFields = keyColumns.map(({ property }) => property)
+    const message = `by names ${namesText(names)}, but the key that it holds is ${namesText(keyFields)}.`
+    const example = keyFields.map((field) => `'${field}'`).join(', ')
+    ends.problems.add(
+      problem('RELATION_FIELD', message, `Name a field for each of them, in order: [${example}].`),
+    )
+    return undefined
+  }
+  const columns = names.map((name, index) =>
+    findForeignColumn(ends, holder, name, keyColumns[index] as Column),
+  )
+  const found = columns.filter((column) => column !== undefined)
+  if (found.length < names.length) return undefined
+  return key.parts === undefined ? found[0] : compositeColumn(found)
+}
+
+function namesText(names: readonly string[]): string {
+  return names.length === 0 ? 'no field' : names.map((name) => `"${name}"`).join(' and ')
+}
+
+function findForeignColumn(
   { problems }: RelationEnds,
   holder: Table,
   property: string,
@@ -157,37 +218,44 @@ function findForeignKey(
     return undefined
   }
   if (column.storage === key.storage) return column
-  const message = `${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
-  const fix = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
+  const kind = key.isUuid ? 'uuid' : key.isKey ? 'integer' : key.field.kind
+  const message = `${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${kind}".`
+  const fix = `Declare it @Field('${kind === 'uuid' ? 'string' : kind}').`
   problems.add(problem('RELATION_KIND', message, fix))
   return undefined
 }
 
 function createJoinTable(
   { name, table, target, problems }: RelationEnds,
-  options: { readonly through?: string; readonly from?: string; readonly to?: string },
+  options: ManyToManyOptions,
 ): JoinTable {
   const itself = table === target
   const defaultName = toJoinName(table.name, target.name)
   const [one, other] = joinedNames(table, target)
-  const join = {
+  const join: JoinTable = {
     name:
       options.through === undefined || schemaOf(options.through) !== undefined
         ? (options.through ?? defaultName)
         : toTableName(schemaOf(defaultName), options.through),
-    from: options.from ?? `${one}_id`,
-    to: options.to ?? (itself ? `${name}_${other}_id`.toLowerCase() : `${other}_id`),
+    from: joinEnd(table.key, one, options.from),
+    to: joinEnd(target.key, itself ? `${name}_${other}`.toLowerCase() : other, options.to),
   }
-  const columns = [join.from, join.to].map((one) => one.toLowerCase())
+  const columns = [...join.from.columns, ...join.to.columns]
+  const names = columns.map((one) => one.toLowerCase())
   const isReserved =
-    columns.some((one) => reservedColumns.has(one)) ||
+    names.some((one) => reservedColumns.has(one)) ||
     reservedPrefixes.some((prefix) =>
       join.name.split('.').some((part) => part.toLowerCase().startsWith(prefix)),
     )
-  const names = [...join.name.split('.'), join.from, join.to]
-  const isWrong = names.length > 4 || names.some((part) => !isSqlName(part))
-  if (isWrong || isReserved || columns[0] === columns[1]) {
-    const message = `the join table cannot be ${join.name} (${join.from}, ${join.to}).`
+  const nameParts = join.name.split('.')
+  const isWrong =
+    nameParts.length > 2 || [...nameParts, ...columns].some((part) => !isSqlName(part))
+  const isIncomplete = [join.from, join.to].some(
+    (end) => end.columns.length !== storedColumnsOf(end.key).length,
+  )
+  const isTwice = new Set(names).size < names.length
+  if (isWrong || isReserved || isTwice || isIncomplete) {
+    const message = `the join table cannot be ${join.name} (${columns.join(', ')}).`
     const fix = "Name it and its columns: { through: '…', from: '…', to: '…' }."
     problems.add(problem('RELATION_JOIN', message, fix))
   }
@@ -199,6 +267,17 @@ function joinedNames(table: Table, target: Table): readonly [table: string, targ
   const [one, other] = [nameInSchema(table.name), nameInSchema(target.name)]
   if (one !== other || table === target) return [one, other]
   return [table.name.replace('.', '_'), target.name.replace('.', '_')]
+}
+
+/** @param columns the option; default: the prefix with `_id`, or with the column of each part of the key */
+function joinEnd(
+  key: Column,
+  prefix: string,
+  columns: string | readonly string[] = key.parts === undefined
+    ? `${prefix}_id`
+    : key.parts.map((part) => `${prefix}_${part.name}`),
+): JoinEnd {
+  return Object.freeze({ columns: typeof columns === 'string' ? [columns] : columns, key })
 }
 
 function lowerFirst(name: string): string {
@@ -216,12 +295,13 @@ function problem(code: ErrorCode, message: string, fix: string): Problem {
 interface ShardSource {
   readonly type: Class
   readonly options: Readonly<RecordOptions>
+  readonly key: Column
   readonly columns: readonly Column[]
 }
 
 /** @returns `undefined` if the record is not sharded, or if the option is invalid */
 export function readShard(
-  { type, options, columns }: ShardSource,
+  { type, options, key, columns }: ShardSource,
   problems: Problems,
 ): Column | undefined {
   const { shardBy } = options
@@ -235,6 +315,11 @@ export function readShard(
     )
     const fix = `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
     placed.add(problemOf(`shardBy names "${shardBy}", which is not a field.`, fix))
+    return undefined
+  }
+  if (key.parts !== undefined) {
+    const fix = `Give ${type.name} a key of its own, @Field('id', { key: 'uuid' }), and make the fields unique.`
+    placed.add(problemOf('shardBy needs a key of one field.', fix))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column

@@ -180,7 +180,10 @@ function checkJoins(
 
 /** The columns of a join table, each with the record that it refers to. Both sides of a relation give the same text. */
 function linksOf({ join, table, target }: Relation): string {
-  const ends = [`${join?.from ?? ''} ${table.name}`, `${join?.to ?? ''} ${target.name}`]
+  const ends = [
+    `${join?.from.columns.join(' ') ?? ''} ${table.name}`,
+    `${join?.to.columns.join(' ') ?? ''} ${target.name}`,
+  ]
   return ends.sort().join()
 }
 
@@ -228,7 +231,7 @@ function createTable(
   const read = readColumns(type, problems)
   if (read === undefined) return undefined
   const { name, options, shape, key, columns } = read
-  const shard = readShard({ type, options, columns }, problems)
+  const shard = readShard({ type, options, key, columns }, problems)
   const byProperty = new Map(columns.map((column) => [column.property, column]))
   const hooks = readHooks(type)
   return Object.freeze({

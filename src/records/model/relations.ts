@@ -31,8 +31,12 @@ export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[
 export type Rel<T> = (T extends null | undefined ? T : T & HasDefault & IsRelated) | undefined
 
 const belongsToOptions = declareOptions({
-  /** The field that holds the other record's key. Default: the property's name with `Id`. */
-  by: option.any<string>(),
+  /**
+   * The field that holds the other record's key, or a list of fields for a key of several. Default: the property's name with
+   * `Id`. For a key of several fields: the property's name with the name of each, `orderLineOrderId`, or the field of the same
+   * name.
+   */
+  by: option.any<string | readonly string[]>(),
   /**
    * The effect on this row when the other row is deleted. Default `restrict`: the other row cannot be deleted, 409.
    */
@@ -43,10 +47,10 @@ export interface BelongsToOptions extends OptionsOf<typeof belongsToOptions> {}
 
 const hasManyOptions = declareOptions({
   /**
-   * The field of the other record that holds this record's key. Default: the field of its only `@BelongsTo` to this
-   * class, else the class's name with `Id`.
+   * The field of the other record that holds this record's key, or a list of fields for a key of several. Default: the field of
+   * its only `@BelongsTo` to this class, else the class's name with `Id`.
    */
-  by: option.any<string>(),
+  by: option.any<string | readonly string[]>(),
 })
 
 export interface HasManyOptions extends OptionsOf<typeof hasManyOptions> {}
@@ -54,13 +58,16 @@ export interface HasManyOptions extends OptionsOf<typeof hasManyOptions> {}
 const manyToManyOptions = declareOptions({
   /** The join table. Default: both tables' names in alphabetical order, `post_tag`. */
   through: option.any<string>(),
-  /** The join table's column for this record's key. Default: this table's name with `_id`. */
-  from: option.any<string>(),
   /**
-   * The join table's column for the other record's key. Default: the other table's name with `_id`; for a relation to
-   * the record itself, with the property's name before it.
+   * The join table's column for this record's key, or a list of columns for a key of several fields. Default: this table's name
+   * with `_id`, or with the column of each field.
    */
-  to: option.any<string>(),
+  from: option.any<string | readonly string[]>(),
+  /**
+   * The join table's column for the other record's key, or a list of columns. Default: the other table's name with `_id`, or
+   * with the column of each field; for a relation to the record itself, with the property's name before it.
+   */
+  to: option.any<string | readonly string[]>(),
   /**
    * Who links and unlinks rows from this side: a role, a list of roles, or `false` for no client. Default: callers who
    * may update the related rows. The right to write the row itself is always needed.

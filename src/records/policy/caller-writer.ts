@@ -11,6 +11,7 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import { isolationOf } from '../model/write-hooks.js'
 import type { Table, Instance } from '../model/table.js'
+import { idOf } from '../model/record-key.js'
 import { forbidden, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
@@ -446,7 +447,7 @@ export class CallerWriter {
     if (found !== undefined) {
       const others = Object.entries(tree.values).filter(([name]) => !(name in where))
       await checkWriteRight(table, 'update', this.#caller)
-      const id = found[table.key.property] as Id
+      const id = idOf<Id>(table, found)
       const changed = await this.update(id, withValues(tree, Object.fromEntries(others)))
       if (changed !== null) return changed
     }

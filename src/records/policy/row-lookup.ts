@@ -25,7 +25,9 @@ import { checkShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { FoundKeys } from './found-keys.js'
 import type { ClientView } from './client-view.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { toKey } from '../model/codec.js'
+import { idOf, keyOf, namesKeyOf } from '../model/record-key.js'
 import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import { nameMissingKeys } from '../../errors/field-errors.js'
@@ -79,7 +81,7 @@ export class KeyChecker {
   namesCheckedKey({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).checkedRelations)
-      if (kind === 'belongsTo' && !isNullish(values[local.property])) return true
+      if (kind === 'belongsTo' && !isNullish(keyOf(local, values))) return true
     return false
   }
 
@@ -92,11 +94,10 @@ export class KeyChecker {
     if (this.#view.caller.trusted) return
     const { context } = this.#source
     for (const relation of policyOf(tree.table).checkedRelations) {
-      const { property } = relation.local
-      const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.derivedFields.has(property))
-        continue
-      if (before !== undefined && toKeyText(before[property]) === toKeyText(value)) continue
+      const { local } = relation
+      const value = foreignKeyIn(tree, local, before)
+      if (relation.kind !== 'belongsTo' || isNullish(value) || isDerivedKey(tree, local)) continue
+      if (before !== undefined && toKeyText(keyOf(local, before)) === toKeyText(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
       const visibleKeys = await this.#visibleOf(relation.target, [value as Id], found)
@@ -145,7 +146,7 @@ export class KeyChecker {
       const some = ids.slice(from, from + maxKeysPerQuery).map((id) => toTypedKey(target, id))
       const where = { [property]: { in: some } }
       const rows = await readerOf(target, this.#source).list({ where, view: this.#view })
-      for (const row of rows) visible.add(toKeyText(row[property]))
+      for (const row of rows) visible.add(toKeyText(idOf<Id>(target, row)))
     }
     return ids.filter((id) => visible.has(toKeyText(toTypedKey(target, id))))
   }
@@ -186,7 +187,7 @@ export class RowLookup {
     const { target, local } = relation
     if (one.operation === 'create') return this.lookUp(one.tree, undefined)
     if (one.operation === 'connect') return this.#lookUpConnected(relation, [one.id], () => path)
-    const key = parent?.[local.property] as Id | null | undefined
+    const key = parent && (keyOf(local, parent) as Id | null | undefined)
     const ids = key === undefined || key === null ? [] : [key]
     const [row] = (await this.#lockRows(target, ids)).values()
     if (row === undefined) throw notRelated(relation, path)
@@ -219,7 +220,7 @@ export class RowLookup {
   ): Promise<ReadonlyMap<string, Instance>> {
     if (parent === undefined || ids.length === 0) return new Map()
     const { target, local, foreign, join } = relation
-    const parentKey = parent[local.property]
+    const parentKey = keyOf(local, parent)
     if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: parentKey })
     const source = this.#source
     const { context } = source
@@ -236,8 +237,7 @@ export class RowLookup {
         values: [named],
         rows,
       })
-      for (const record of [...found.values()].flat())
-        linkedIds.push(record[target.key.property] as Id)
+      for (const record of [...found.values()].flat()) linkedIds.push(idOf<Id>(target, record))
     }
     return this.#lockRows(target, linkedIds)
   }
@@ -253,7 +253,7 @@ export class RowLookup {
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
       for (const row of await lockVisibleRows(target, filter, this.#view, this.#source))
-        found.set(toKeyText(row[property]), row)
+        found.set(toKeyText(idOf<Id>(target, row)), row)
     }
     return found
   }
@@ -287,6 +287,18 @@ export class RowLookup {
           pathOf(index),
         )
   }
+}
+
+/** The foreign key of the row after the write. Parts that the input does not name stay. */
+function foreignKeyIn({ values }: WriteTree, local: Column, before: Instance | undefined): unknown {
+  if (local.parts === undefined || before === undefined || !namesKeyOf(local, values))
+    return keyOf(local, values)
+  return keyOf(local, { ...before, ...values })
+}
+
+/** Whether the key follows from the nesting. */
+function isDerivedKey({ derivedFields }: WriteTree, local: Column): boolean {
+  return storedColumnsOf(local).every(({ property }) => derivedFields.has(property))
 }
 
 /** An error about a key of the input itself, which names the key unless the program wrote the input. */

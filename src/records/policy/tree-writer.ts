@@ -23,6 +23,7 @@ import {
   atKey,
   withValues,
 } from '../statements/write-tree.js'
+import { idOf, keyOf, namesValueOf, noKeyOf, partsOfKey } from '../model/record-key.js'
 import { createInOrder } from '../statements/reference-order.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { VisibleRows } from '../statements/row-filter.js'
@@ -93,14 +94,14 @@ export class TreeWriter {
   ): Promise<Instance | null> {
     const { table } = tree
     await this.#writeBelongsTo(tree)
-    const id = before[table.key.property] as Id
+    const id = idOf<Id>(table, before)
     const record = await changeTree(this.#source, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#addWritten(table, record)
     for (const one of tree.belongsTo) {
       const before = this.#lookup.relatedBefore.get(one)
       if (one.operation !== 'delete' || before === undefined) continue
-      await this.#delete(one.relation, before[one.relation.target.key.property] as Id, one.path)
+      await this.#delete(one.relation, idOf<Id>(one.relation.target, before), one.path)
     }
     for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#replaceLinks(table, record, link)
@@ -113,12 +114,12 @@ export class TreeWriter {
       const { local, foreign } = one.relation
       if (one.operation === 'create') {
         const created = await this.#create(one.tree)
-        setDerivedKey(tree, local.property, created[foreign.property])
+        setDerivedKey(tree, local, keyOf(foreign, created))
       } else if (one.operation === 'connect')
-        setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
+        setDerivedKey(tree, local, toTypedKey(one.relation.target, one.id))
       else if (one.operation === 'update')
         await this.#changeLookedUp(one.tree, one.relation, one.path)
-      else setDerivedKey(tree, local.property, null)
+      else setDerivedKey(tree, local, null)
     }
   }
 
@@ -132,28 +133,28 @@ export class TreeWriter {
   async #writeMany(many: ToMany, record: Instance): Promise<void> {
     const { relation, path, create, update } = many
     const { local, foreign, kind } = relation
-    const ownKey = record[local.property] as Id
+    const ownKey = keyOf(local, record) as Id
     for (const [index, id] of many.delete.entries())
       await this.#delete(relation, id, `${path}.delete.${index}`)
     if (kind === 'manyToMany') await this.#linkMany(many, ownKey)
     else await this.#moveMany(many, ownKey)
     for (const [index, { tree }] of update.entries()) {
-      if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
-        setDerivedKey(tree, foreign.property, ownKey)
+      if (kind === 'hasMany' && namesValueOf(foreign, tree.values))
+        setDerivedKey(tree, foreign, ownKey)
       checkParentKey(tree, kind === 'hasMany' ? foreign.property : '')
       await this.#changeLookedUp(tree, relation, `${path}.update.${index}`)
     }
     if (kind === 'hasMany')
       for (const tree of create) {
         checkParentKey(tree, foreign.property)
-        setDerivedKey(tree, foreign.property, ownKey)
+        setDerivedKey(tree, foreign, ownKey)
       }
     const children = await createInOrder(relation.target, this.#source, create, {
       valuesOf: ({ values }) => values,
       create: (tree, values) => this.#create(withValues(tree, values)),
     })
     if (kind === 'manyToMany' && children.length > 0) {
-      const createdIds = children.map((child) => child[relation.target.key.property] as Id)
+      const createdIds = children.map((child) => idOf<Id>(relation.target, child))
       await this.#link(relation, ownKey, createdIds)
     }
   }
@@ -173,7 +174,7 @@ export class TreeWriter {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
       try {
-        const values = { [foreign.property]: to }
+        const values = to === null ? noKeyOf(foreign) : partsOfKey(foreign, to)
         const writer = writerFor(this.#caller)
         const moved = await updateOne(target, this.#source, id, values, { writer })
         if (moved === null) throw notRelated(relation, at, id)
@@ -203,7 +204,7 @@ export class TreeWriter {
   async #addLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
     const { relation, ids, toClientError } = link
     try {
-      const id = record[table.key.property] as Id
+      const id = idOf<Id>(table, record)
       await this.#link(relation, id, ids)
     } catch (error) {
       throw toClientError(sentKeyError(error, this.#caller))
@@ -213,13 +214,12 @@ export class TreeWriter {
   /** Replaces the links: afterwards exactly these links exist, among the rows that the caller can see. */
   async #replaceLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
     const { relation, ids } = link
-    const { property } = relation.target.key
-    const id = record[table.key.property] as Id
+    const id = idOf<Id>(table, record)
     const reader = readerOf(table, this.#source)
     const recordWithLinks = await reader.find(id, { with: [relation.name] })
     const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
     const newIds = new Set(ids.map(toKeyText))
-    const linkedIds = linkedRows.map((other) => other[property] as Id)
+    const linkedIds = linkedRows.map((other) => idOf<Id>(relation.target, other))
     const removedIds = linkedIds.filter((other) => !newIds.has(toKeyText(other)))
     const unlinkedIds = this.#keys.mustCheck(relation)
       ? await this.#keys.visible(relation.target, removedIds)
@@ -240,7 +240,7 @@ export class TreeWriter {
   #addWritten(table: Table, record: Instance): void {
     if (!this.#view.isBound(table)) return
     const ids = this.#written.get(table) ?? new Set()
-    this.#written.set(table, ids.add(record[table.key.property]))
+    this.#written.set(table, ids.add(idOf<Id>(table, record)))
   }
 
   /** Checks the written rows of records with `rows`; rows of other records need no check. */

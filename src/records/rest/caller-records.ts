@@ -12,9 +12,17 @@ import type { HttpRequest } from '../../http/request.js'
 import type { Class } from '../../metadata/class.js'
 import type { Database } from '../database.js'
 import type { Database as PublicDatabase } from '../public-database.js'
-import type { FindOneOptions, FindOptions, Id, ListOptions } from '../filters/list-options.js'
+import type {
+  FindOneOptions,
+  FindOptions,
+  Id,
+  KeyOf,
+  ListOptions,
+} from '../filters/list-options.js'
 import type { RowBy, RowOf } from '../model/loaded-rows.js'
 import type { SelectOptions } from '../model/record-types.js'
+import { readId } from '../model/record-key.js'
+import { keyOrder } from '../filters/order.js'
 import type { Table } from '../model/table.js'
 import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
@@ -126,14 +134,15 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} 401 or 403 for a record that the caller may not read
    */
   find<const O extends FindOneOptions<T> = object>(
-    id: Id,
+    key: KeyOf<T>,
     options?: O & SelectOptions<O, FindOneOptions<T>, T>,
   ): Promise<RowBy<T, O, 'visible'> | null>
   async find(
-    id: Id,
+    key: KeyOf<T>,
     { lock = false, with: paths = [] }: FindOneOptions<T> = {},
   ): Promise<T | null> {
     await this.#checkRead()
+    const id = readId<Id>(this.#table, key)
     if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
     if (paths.length === 0) return this.#records.find(id)
     return this.#records.findWith(id, { relations: readRelationTree(this.#table, paths) })
@@ -190,9 +199,7 @@ export class CallerRecords<T extends object = object> {
     let limit = Math.min(maxRows, Math.max(1, Math.floor(pageBytes / rowBytes)))
     const { where, orderBy } = readCrudQuery(this.#table, query).options
     checkCost(this.#table, { where, orderBy, limit }, sizes, defaultLimits.cost)
-    const order = (
-      orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
-    ) as never
+    const order = (orderBy.length === 0 ? keyOrder(this.#table) : orderBy) as never
     let cursor: { after?: string } = {}
     for (;;) {
       const options = { where: where as never, orderBy: order, limit, ...cursor }
@@ -267,8 +274,13 @@ export class CallerRecords<T extends object = object> {
    * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
    * @throws {HttpError} as `update`
    */
-  async checkUpdate(id: Id, values: InputValues, context?: CheckContext): Promise<RowOf<T> | null> {
+  async checkUpdate(
+    key: KeyOf<T>,
+    values: InputValues,
+    context?: CheckContext,
+  ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
+    const id = readId<Id>(this.#table, key)
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.check(id, { ...checked }, context))
   }
@@ -279,19 +291,20 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   async update(
-    id: Id,
+    key: KeyOf<T>,
     values: InputValues,
     expected?: readonly number[],
   ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
+    const id = readId<Id>(this.#table, key)
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.update(id, { ...checked }, expected))
   }
 
   /** @returns false if no row has the key, or the caller cannot see it */
-  async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
+  async delete(key: KeyOf<T>, expected?: readonly number[]): Promise<boolean> {
     await this.#checkWriteRight('delete')
-    return this.#records.delete(id, expected)
+    return this.#records.delete(readId<Id>(this.#table, key), expected)
   }
 
   /** Whether `delete` only marks rows, so that they can be restored. */
@@ -325,9 +338,9 @@ export class CallerRecords<T extends object = object> {
    * @returns false if no row has the key, it is not marked as deleted, or the caller could not see it before
    * @throws {HttpError} 401, 403, 409
    */
-  async restore(id: Id): Promise<boolean> {
+  async restore(key: KeyOf<T>): Promise<boolean> {
     await this.#checkWriteRight('delete')
-    return this.isSoftDeleted && this.#records.restore(id)
+    return this.isSoftDeleted && this.#records.restore(readId<Id>(this.#table, key))
   }
 
   #view(): ClientView {

@@ -9,7 +9,7 @@ import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import { createClassMetadata } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/query-errors.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { isLinkable, policyOf } from '../rights/record-policy.js'
 import type { RecordsContext } from '../statements/source.js'
@@ -124,8 +124,35 @@ function keysOf({ type }: Table): string {
   return `Keys of ${type.name}.`
 }
 
-function keyMetadata({ key }: Table): { kind: 'uuid' | 'integer' } {
-  return { kind: key.isUuid ? 'uuid' : 'integer' }
+type KeyMetadata = Pick<FieldMetadata, 'kind'>
+
+function keyMetadata({ type, key }: Table): KeyMetadata {
+  if (key.parts === undefined) return { kind: key.isUuid ? 'uuid' : 'integer' }
+  const keyType = keyClass(type, key.parts)
+  return { kind: () => keyType }
+}
+
+const keyClasses = new WeakMap<Class, Class>()
+
+/** `OrderLineKey`: the parts of a key of several fields. */
+function keyClass(type: Class, parts: readonly Column[]): Class {
+  let keyType = keyClasses.get(type)
+  if (keyType === undefined) {
+    keyType = classOf(`${type.name}Key`, partFields(parts))
+    keyClasses.set(type, keyType)
+  }
+  return keyType
+}
+
+function partFields(parts: readonly Column[]): Fields {
+  return new Map(
+    parts.map(({ property, field, isUuid }): [string, FieldMetadata] => {
+      const { precision, scale } = field.rules
+      const kind = isUuid ? 'uuid' : field.kind
+      const { oneOf } = field.rules
+      return [property, { kind, rules: { precision, scale, oneOf } }]
+    }),
+  )
 }
 
 /** `products: { create, update, connect, disconnect, delete }`, for relations that clients may write. */
@@ -195,7 +222,10 @@ function addRowFields(
 function newRow(relation: Relation): Class {
   const { target, foreign, kind } = relation
   const name = `${nameOf(relation)}Create`
-  const omitted = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
+  const keyFields = kind === 'hasMany' ? storedColumnsOf(foreign) : []
+  const omitted = keyFields
+    .filter((column) => isFieldOf(target, column))
+    .map(({ property }) => property)
   const type = withOptionalRestrictedFields(target, omitted, name)
   const row = omitted.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...omitted)
   return rowBody(named(withFields(row, linkFields(target), name), name), target.type)
@@ -207,7 +237,10 @@ function changedRow(relation: Relation, isListed: boolean): Class {
   const { key, type } = target
   const name = `${nameOf(relation)}Update`
   const fields = new Map(linkFields(target))
-  if (isListed) fields.set(key.property, { ...keyMetadata(target), rules: {} })
+  if (isListed && key.parts === undefined)
+    fields.set(key.property, { ...keyMetadata(target), rules: {} })
+  else if (isListed)
+    for (const [property, field] of partFields(key.parts ?? [])) fields.set(property, field)
   const Changed = withOptionalMembers(partial(type), name, new Set())
   for (const [member, metadata] of fields) writeFieldMetadata(Changed, member, metadata)
   return rowBody(Changed, type)

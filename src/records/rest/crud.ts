@@ -57,6 +57,7 @@ import type { Database } from '../database.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
+import { keyOf, readPathKey, toPathKey } from '../model/record-key.js'
 import { hooksReadCaller } from '../statements/hooks.js'
 import type { Table } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
@@ -104,6 +105,7 @@ const extend = (Base: ReturnType<typeof constructorOf>): Class => class extends 
  * PATCH  /items/<id:int>, PUT /items/<id:int>                    update, or 404
  * DELETE /items/<id:int>                                         delete, 204 or 404
  * ```
+ * The path of a row with a key of several fields is `/items/<id:key>`: `/order-lines/7,2`.
  *
  * @param database returns the application's database when a request arrives
  * @param maxCost the maximum cost of a list
@@ -221,7 +223,7 @@ interface CrudContext {
 
 function crudRoutes(table: Table, database: () => Database, maxCost: number): CrudRoute[] {
   const context = createContext(table, database, maxCost)
-  return [
+  const routes = [
     listRoute(context),
     aggregateRoute(context),
     findRoute(context),
@@ -229,7 +231,21 @@ function crudRoutes(table: Table, database: () => Database, maxCost: number): Cr
     ...updateRoutes(context),
     deleteRoute(context),
   ]
+  return table.key.parts === undefined ? routes : routes.map((route) => readingKey(table, route))
 }
+
+/** Reads the key of several columns from the path. A text that is no key names no row, so the response is 404. */
+function readingKey({ key }: Table, route: CrudRoute): CrudRoute {
+  if (route.options.args?.[0] !== 'id') return route
+  const run = route.run as (id: Id, ...others: unknown[]) => unknown
+  return {
+    ...route,
+    run: (text: string, ...others: unknown[]) => run(readPathKey(key, text) ?? noKey, ...others),
+  }
+}
+
+/** A text that is not the key of any row. */
+const noKey = '[]'
 
 function createContext(table: Table, database: () => Database, maxCost: number): CrudContext {
   const { type, key, relations } = table
@@ -244,7 +260,7 @@ function createContext(table: Table, database: () => Database, maxCost: number):
     maxCost,
     usesCaller,
     bodies: crudBodies(table),
-    rowPath: `/<id:${key.isUuid ? 'uuid' : 'int'}>`,
+    rowPath: `/<id:${key.parts !== undefined ? 'key' : key.isUuid ? 'uuid' : 'int'}>`,
     readArguments: ['request', ...(isPersonal ? ['user'] : [])],
     changeArguments: ['request', ...(usesCaller ? ['user'] : [])],
     recordsToRead: (request) => {
@@ -353,13 +369,14 @@ function createRoute({ table, bodies, usesCaller, recordsToWrite }: CrudContext)
     run: (body: object, request: HttpRequest) => {
       const records = recordsToWrite(request)
       return after(records.create({ ...body }), (created) => {
-        const id = (created as Record<string, unknown>)[table.key.property] as Id | undefined
+        const id = keyOf(table.key, created) as Id | null | undefined
         const response = records.showsWritten
           ? (tagged(table, created, 201) as Reply)
           : reply(null, 201)
         // The caller may not read a secured key.
-        if (id === undefined) return response
-        return response.header('Location', `${request.path.replace(/\/$/, '')}/${id}`)
+        if (id === undefined || id === null) return response
+        const path = request.path.replace(/\/$/, '')
+        return response.header('Location', `${path}/${toPathKey(table.key, id)}`)
       })
     },
   }

@@ -70,7 +70,7 @@ export interface RecordDescription {
   readonly type: Class
   /** The name of a list in GraphQL and in URLs: `tickets`. */
   readonly plural: string
-  readonly key: { readonly name: string; readonly kind: 'integer' | 'uuid' }
+  readonly key: DescribedKey
   /** The field that counts writes. */
   readonly version: string | undefined
   /** The fields that full-text search covers. */
@@ -83,6 +83,16 @@ export interface RecordDescription {
   readonly secured: readonly string[]
   readonly fields: readonly FieldDescription[]
   readonly relations: readonly RelationDescription[]
+}
+
+/** The primary key of a record. */
+export interface DescribedKey {
+  /** The field, or the fields between commas: `orderId,line`. */
+  readonly name: string
+  /** `text`: of several fields, as the JSON list of their values. */
+  readonly kind: 'integer' | 'uuid' | 'text'
+  /** The fields of a key of several fields. */
+  readonly parts: readonly string[] | undefined
 }
 
 /** The description for one caller: only the fields and relations that it may read. */
@@ -239,7 +249,7 @@ function describeTable(table: Table): RecordDescription {
   const description: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
-    key: { name: key.property, kind: key.isUuid ? 'uuid' : 'integer' } as const,
+    key: describeKey(key),
     version: version?.property,
     search: (search?.columns ?? []).map(({ property }) => property),
     indexed: new Set(
@@ -265,6 +275,11 @@ function describeTable(table: Table): RecordDescription {
   return description
 }
 
+function describeKey({ property: name, isUuid, parts }: Column): DescribedKey {
+  if (parts === undefined) return { name, kind: isUuid ? 'uuid' : 'integer', parts }
+  return { name, kind: 'text', parts: parts.map(({ property }) => property) }
+}
+
 function toField(table: Table, column: Column): FieldDescription {
   const { key, version, shard, deletedAt, updatedAt } = table
   const { field, nullable, compares } = column
@@ -273,7 +288,7 @@ function toField(table: Table, column: Column): FieldDescription {
   return {
     ...toPlain(field),
     writable,
-    immutable: column === shard,
+    immutable: column === shard || key.parts?.includes(column) === true,
     required: writable && !field.optional && !nullable,
     ordered: compares !== 'json' && compares !== 'list',
   }

@@ -4,7 +4,12 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
-import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
+import {
+  storedColumnsOf,
+  type Column,
+  type IndexForm,
+  type TableIndex,
+} from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
 import { nameInSchema, quote } from '../../engines/contract/quote.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
@@ -198,6 +203,7 @@ function toTableSchema(
   // SQLite can increment only a key of one column, so a unique index over the shard and the key is added.
   const isCounted = dialect.tables.changes.kind === 'anew' && table.key.generated === 'increment'
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
+  const namesOf = (column: Column): string[] => storedColumnsOf(column).map(({ name }) => name)
   return {
     name: dialect.tables.nameOf(table.name),
     oldNames: toOldTableNames(table, dialect),
@@ -214,12 +220,12 @@ function toTableSchema(
     })),
     ...(shard !== undefined && { isSharded: true }),
     isManaged: table.options.managed !== false,
-    primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), table.key.name],
+    primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), ...namesOf(table.key)],
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
       name: toConstraintName(table.name, local.name),
-      columns: [...(shards ? [shards.local.name] : []), local.name],
+      columns: [...(shards ? [shards.local.name] : []), ...namesOf(local)],
       table: dialect.tables.nameOf(target.name),
-      foreignColumns: [...(shards ? [shards.foreign.name] : []), foreign.name],
+      foreignColumns: [...(shards ? [shards.foreign.name] : []), ...namesOf(foreign)],
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
     indexes: [
@@ -272,8 +278,8 @@ function toJoinSchema(
 ): TableSchema {
   const { target } = relation
   const ends = [
-    { column: join.from, key: table.key, end: table },
-    { column: join.to, key: target.key, end: target },
+    { ...join.from, end: table },
+    { ...join.to, end: target },
   ]
   const origin = `${table.type.name}.${relation.name}`
   return {
@@ -281,30 +287,32 @@ function toJoinSchema(
     isJoin: true,
     isManaged: ends.every(({ end }) => end.options.managed !== false),
     oldNames: oldJoinNames(table, target, join, dialect),
-    columns: ends.map(({ column, key, end }) => ({
-      name: column,
-      oldNames: toOldNames(end.options.was)
-        ?.filter(() => column === `${nameInSchema(end.name)}_id`)
-        .map((name) => `${name}_id`),
-      type: dialect.types.columnType(key),
-      nullable: false,
-      increment: false,
-      fill: undefined,
-      origin,
-    })),
-    primaryKey: [join.from, join.to],
-    foreignKeys: ends.map(({ column, key, end }) => ({
-      name: toConstraintName(join.name, column),
-      columns: [column],
+    columns: ends.flatMap(({ columns, key, end }) =>
+      storedColumnsOf(key).map((part, index) => ({
+        name: columns[index] as string,
+        oldNames: toOldNames(end.options.was)
+          ?.filter(() => columns[index] === `${nameInSchema(end.name)}_id`)
+          .map((name) => `${name}_id`),
+        type: dialect.types.columnType(part),
+        nullable: false,
+        increment: false,
+        fill: undefined,
+        origin,
+      })),
+    ),
+    primaryKey: [...join.from.columns, ...join.to.columns],
+    foreignKeys: ends.map(({ columns, key, end }) => ({
+      name: toConstraintName(join.name, columns.join(',')),
+      columns,
       table: dialect.tables.nameOf(end.name),
-      foreignColumns: [key.name],
+      foreignColumns: storedColumnsOf(key).map(({ name }) => name),
       onDelete: 'cascade',
     })),
     // For the opposite direction, which the primary key does not serve.
     indexes: [
       {
-        name: toIndexName(join.name, [join.to], false),
-        columns: [join.to, join.from],
+        name: toIndexName(join.name, join.to.columns, false),
+        columns: [...join.to.columns, ...join.from.columns],
         unique: false,
         whereNull: undefined,
       },

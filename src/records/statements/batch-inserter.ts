@@ -8,8 +8,8 @@ import type { Table } from '../model/table.js'
 import { quote, quoteTable } from '../../engines/contract/quote.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
-import { toIds } from './write-row.js'
 import { checkUndeleted } from './marked-references.js'
+import { toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { findBrokenReference, nameConstraint } from './violated-constraint.js'
 import { toClientError } from './client-errors.js'
@@ -49,6 +49,7 @@ export class BatchInserter {
   /** Prepares rows while the database writes earlier ones. Queries are sent only for the first rows. */
   async prepare(rows: unknown[][]): Promise<readonly PreparedRows[]> {
     const { writtenColumns: columns, key } = this.#table
+    if (key.generated === undefined) return [await this.#prepareRows(rows, columns)]
     const index = columns.indexOf(key)
     const rowsWithKey: unknown[][] = []
     const rowsWithoutKey: unknown[][] = []
@@ -196,7 +197,7 @@ export class BatchInserter {
   ): MaybePromise<unknown> {
     if (!isFollowed) return this.#runner.run(statement, values, 'count')
     return after(this.#runner.run(statement, values, 'rows'), (rows) => {
-      const ids = toIds(this.#table, rows)
+      const ids = toIds(this.#table, withReadKeys(this.#table, this.#source, rows))
       this.#source.changed({ event: 'created', table: this.#table, ids })
     })
   }

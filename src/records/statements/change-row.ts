@@ -246,6 +246,7 @@ function changedBy(
   for (const column of columns) {
     const { property } = column
     if (column === key || column === version || column === shard) continue
+    if (key.parts?.includes(column) === true) continue
     const now = completeRow[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null

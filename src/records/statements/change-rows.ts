@@ -12,10 +12,13 @@ import type { PreparedFilter } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { nameConstraint } from './violated-constraint.js'
+import { toIds, withReadKeys } from './row-keys.js'
 import type { RecordsContext, Source } from './source.js'
 import { hasAddition, readSums, type Sum } from './additions.js'
 import { allowingSwaps, isInUniqueIndex, isUniqueViolation } from './swapped-values.js'
-import { runRows, toIds, valuesToUpdate } from './write-row.js'
+import { storedColumnsOf } from '../../engines/contract/table.js'
+import { keyOf } from '../model/record-key.js'
+import { runRows, valuesToUpdate } from './write-row.js'
 import { checkUndeleted } from './marked-references.js'
 import { toClientError, type StatementPurpose } from './client-errors.js'
 import { markingWrite } from './write-check.js'
@@ -34,7 +37,7 @@ export interface FilteredChange {
 export function checkFilteredChange(table: Table, { where, values }: FilteredChange): void {
   checkFilterOptions({ where })
   void markingWrite(table, () => {
-    for (const column of [table.key, table.version, table.shard]) {
+    for (const column of [...storedColumnsOf(table.key), table.version, table.shard]) {
       if (column === undefined || !(column.property in values)) continue
       throw invalid(column.property, 'readOnly', 'cannot be changed')
     }
@@ -142,7 +145,10 @@ export async function updateTogether(
   if (misfits > 0) throw new SumDoesNotFit()
   if (count === 0) return 0
   if (!reportsRows) here.changed({ event: 'lost', table, ids: [] })
-  else here.changed({ event: 'updated', table, ids: toIds(table, rows).sort(byValue) })
+  else {
+    const ids = toIds(table, withReadKeys(table, here, rows)).sort(byValue)
+    here.changed({ event: 'updated', table, ids })
+  }
   return count
 }
 
@@ -207,7 +213,7 @@ export async function eachRow(
     const rows = await lockRows(table, here, selectAll(table, here, where, last), pageSize)
     for (const row of rows) {
       const record = codec.readRow(row) as Record<string, unknown>
-      last = codec.key.encode(record[table.key.property])
+      last = codec.key.encode(keyOf(table.key, record))
       await (table.shard === undefined
         ? work(last, row)
         : inShardOf(table, record, () => work(last, row)))

@@ -7,7 +7,7 @@ import { withMarks } from '../../errors/field-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName, toKeyName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { ConstraintError, Relation, Table } from '../model/table.js'
 
 /** The purpose of a statement, which decides the meaning of its failure. */
@@ -171,7 +171,7 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineError): read
   if (columns !== undefined) return table.columns.filter(({ name }) => columns.includes(name))
   const index = table.indexes.find(({ name }) => name === constraint)
   if (index !== undefined) return index.columns
-  return constraint === toKeyName(table.name) ? [table.key] : []
+  return constraint === toKeyName(table.name) ? storedColumnsOf(table.key) : []
 }
 
 function toReferenceError(
@@ -193,12 +193,18 @@ export function noSuchKey(
   missingKey: unknown,
   engineError?: EngineError,
 ): HttpError {
-  const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
+  const paths =
+    relation.kind === 'belongsTo'
+      ? storedColumnsOf(relation.local).map(({ property }) => property)
+      : [relation.name]
   if (relation.local.field.hidden)
     return conflict('A record it refers to does not exist.', engineError)
-  const message = `${path} names no ${relation.target.type.name}`
-  const fieldError = { path, code: 'reference', message }
-  return conflict(message, engineError, [withMarks(fieldError, { missingKey })])
+  const verb = paths.length === 1 ? 'names' : 'together name'
+  const message = `${paths.join(' and ')} ${verb} no ${relation.target.type.name}`
+  const errors = paths.map((path) =>
+    withMarks({ path, code: 'reference', message }, { missingKey }),
+  )
+  return conflict(message, engineError, errors)
 }
 
 /** Finds the relation by the constraint's name. The framework's names of constraints contain their column. */
@@ -223,7 +229,9 @@ function toReferrerError(
 
 /** `Product.categoryId`, or `Product` if the field is hidden. */
 function toPath({ table, column }: Referrer): string {
-  return column.field.hidden ? table.type.name : `${table.type.name}.${column.property}`
+  if (column.field.hidden) return table.type.name
+  const names = storedColumnsOf(column).map(({ property }) => property)
+  return `${table.type.name}.${names.join('+')}`
 }
 
 function conflict(message: string, cause?: EngineError, errors?: HttpError['errors']): HttpError {

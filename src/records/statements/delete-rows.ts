@@ -15,6 +15,7 @@ import { deleteGroup, toDeleted, type RowGroup } from './delete-with-dependents.
 import type { Writer } from './hooks.js'
 import { referenceRulesOf, type RulesContext } from './reference-rules.js'
 import { keyValues } from './shard.js'
+import { withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 
 /**
@@ -45,8 +46,9 @@ export function deleteRow(
       }
       return deleteFollowed(table, source, { values, hasVersion })
     }
-    const { statement } = context.plansOf(table).remove([], hasVersion)
-    return after(source.runner().run(statement, values, 'count'), (count) => {
+    const plan = context.plansOf(table).remove([], hasVersion)
+    const all = arrangeValues(plan, values)
+    return after(source.runner().run(plan.statement, all, 'count'), (count) => {
       if (count > 0) source.changed({ event: 'deleted', table, ids: [key as Id] })
       return count > 0
     })
@@ -65,8 +67,11 @@ function deleteFollowed(
   return source.atomically(async (transaction) => {
     const { feed, context } = transaction
     const columns = feed.pastColumns(table)
-    const { statement } = context.plansOf(table).remove([table.key, ...columns], hasVersion)
-    const rows = await transaction.runner().run(statement, values, 'rows')
+    const plan = context.plansOf(table).remove([table.key, ...columns], hasVersion)
+    const found = await transaction
+      .runner()
+      .run(plan.statement, arrangeValues(plan, values), 'rows')
+    const rows = withReadKeys(table, transaction, found)
     if (rows.length === 0) return false
     transaction.changed(toDeleted(table, columns, rows))
     return true
@@ -111,7 +116,7 @@ async function deleteSelected(table: Table, here: Source, where: unknown): Promi
   const rows = await here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
   const [first] = rows
   if (first === undefined) return 0
-  const keys = rows.map(([key]) => key)
+  const keys = withReadKeys(table, here, rows).map(([key]) => key)
   return deleteGroup({ table, keys, shard: shardOf(table, here, first) }, here, {
     writer: undefined,
   })

@@ -4,7 +4,10 @@
  */
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import type { Column } from '../../engines/contract/table.js'
+import { after, promise } from '../../core/maybe-promise.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { noKeyOf } from '../model/record-key.js'
+import { columnValuesOf } from '../model/codec.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { PastRow, RowChanges } from '../changes/changes.js'
 import type { Id } from '../filters/list-options.js'
@@ -16,8 +19,8 @@ import { eachRow, updateTogether } from './change-rows.js'
 import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './hooks.js'
 import { countsChanges, referenceRulesOf } from './reference-rules.js'
 import { inShard, keyValues } from './shard.js'
+import { toId, toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
-import { toIds } from './write-row.js'
 
 /** Rows of one table and of one shard. */
 export interface RowGroup {
@@ -94,7 +97,7 @@ class Deletion {
       return root
     }
     const plan = context.plansOf(table).lockEach([table.key, ...past])
-    const found = await runOnKeys(root, plan, this.#source)
+    const found = withReadKeys(table, this.#source, await runOnKeys(root, plan, this.#source))
     return { ...root, keys: this.#addRows(table, past, found).map(keyOf) }
   }
 
@@ -190,9 +193,10 @@ class Deletion {
       const [target0] = this.#groups.filter(({ table }) => table === target)
       const value = local.nullable ? null : target0?.keys[0]
       if (value === undefined) continue
-      const plan = context.plansOf(referrer).replaceEach(local)
+      const values = columnValuesOf(local, value, context.codecOf(referrer))
+      const plan = context.plansOf(referrer).replaceEach(storedColumnsOf(local))
       for (const group of groups)
-        if (group.table === referrer) await writeOnKeys(group, plan, this.#source, [value])
+        if (group.table === referrer) await writeOnKeys(group, plan, this.#source, values)
     }
     for (const group of groups) if (group !== roots) await this.#erase(group)
   }
@@ -247,7 +251,7 @@ async function markGroup(
   const past = feed.pastColumns(table)
   const plan = context.plansOf(table).removeEach([table.key, ...past])
   const time = new Date(context.now()).toISOString()
-  const rows = await runOnKeys(group, plan, source, [time])
+  const rows = withReadKeys(table, source, await runOnKeys(group, plan, source, [time]))
   if (rows.length > 0) source.changed(toDeleted(table, past, rows))
   for (const row of hookedRows) runAfterCommit(row, null)
   return rows.map(keyOf)
@@ -285,8 +289,9 @@ async function checkNotReferred({ table, keys }: RowGroup, source: Source): Prom
     const { table: referrer, local } = relation
     const packed = context.dialect.lists.encode(local, keys)
     const values = local === referrer.shard ? [packed] : keyValues(referrer, context, packed)
-    const { statement } = context.plansOf(referrer).refersToSome(local)
-    if ((await source.runner().run(statement, values, 'first')) === undefined) continue
+    const plan = context.plansOf(referrer).refersToSome(local)
+    const all = arrangeValues(plan, values)
+    if ((await source.runner().run(plan.statement, all, 'first')) === undefined) continue
     throw new EngineError('reference', 'The row is still referred to.', undefined, {
       constraint: toConstraintName(referrer.name, local.name),
     })
@@ -310,17 +315,19 @@ async function clearReferences(
   },
 ): Promise<void> {
   const isFollowed = await source.feed.follows(referrer, source.runner())
-  const values = { [local.property]: null }
+  const values = noKeyOf(local)
   const excluded =
     deletedKeys.length === 0
       ? []
       : [
           {
-            not: { [referrer.key.property]: { in: deletedKeys.map((key) => toId(referrer, key)) } },
+            not: {
+              [referrer.key.property]: { in: deletedKeys.map((key) => toId(referrer.key, key)) },
+            },
           },
         ]
   for (let start = 0; start < keys.length; start += keysPerFilter) {
-    const ids = keys.slice(start, start + keysPerFilter).map((key) => toId(referrer, key, local))
+    const ids = keys.slice(start, start + keysPerFilter).map((key) => toId(local, key))
     const where = { and: [{ [local.property]: { in: ids } }, ...excluded] }
     // Watchers need the row values, which are read with each row.
     if (referrer.hasWriteHooks || (isFollowed && source.feed.needsRowValues(referrer)))
@@ -347,7 +354,8 @@ function readDependents(
   const plan = context.plansOf(referrer).dependents(relation, columns)
   const packed = context.dialect.lists.encode(local, keys)
   const values = shards === undefined ? [packed] : keyValues(referrer, context, packed)
-  return Promise.resolve(source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'))
+  const found = source.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
+  return promise(() => after(found, (rows) => withReadKeys(referrer, source, rows)))
 }
 
 /** The complete rows of a group that are not marked as deleted, locked. */
@@ -416,11 +424,6 @@ export function toDeleted(
     Object.fromEntries(columns.map(({ name }, index) => [name, row[index + 1]])),
   )
   return { event: 'deleted', table, ids, past }
-}
-
-/** Converts a key from the driver's form. */
-function toId(table: Table, key: unknown, { isUuid }: Column = table.key): Id {
-  return isUuid ? String(key) : Number(key)
 }
 
 function keyOf([key]: Row): unknown {

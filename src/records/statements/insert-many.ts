@@ -10,6 +10,7 @@ import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
 import { option } from '../../options/option.js'
 import { createHooked } from './hooks.js'
+import { withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { conflictRetry } from './client-errors.js'
 import {
@@ -20,7 +21,9 @@ import {
 } from './reference-order.js'
 import { checkForeignKeys } from './write-row.js'
 import { atRow, toKeyText } from './write-tree.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { arrangeValues } from '../../sql/write-statement.js'
+import { keyInValues } from '../model/codec.js'
 
 const insertManyOptions = declareOptions({
   /** Called after every 1,000 rows, and at the end. */
@@ -284,8 +287,8 @@ class ArrivalOrder {
       )
       if (!isReady) this.#waitingRows.push(row)
       else {
-        const key = row[this.#position(this.#table.key)]
-        if (key !== null) this.#knownKeys.add(toKeyText(key))
+        const key = this.#keyOf(row, this.#table.key)
+        if (key !== undefined && key !== null) this.#knownKeys.add(toKeyText(key))
       }
       return isReady
     })
@@ -300,18 +303,14 @@ class ArrivalOrder {
 
   /** Puts rows behind the rows that they refer to. References of circles become null, and are written later. */
   #order(rows: unknown[][]): unknown[][] {
-    const ordered = orderByReferences(
-      this.#table,
-      rows,
-      (row, column) => row[this.#position(column)],
-    )
+    const ordered = orderByReferences(this.#table, rows, (row, column) => this.#keyOf(row, column))
     if (ordered === undefined) return rows
     return ordered.map(({ index, postponed }) => {
       const row = rows[index] as unknown[]
       for (const column of postponed) {
-        const position = this.#position(column)
-        this.references.add(column, row[this.#position(this.#table.key)], row[position])
-        row[position] = null
+        const key = this.#keyOf(row, this.#table.key)
+        this.references.add(column, key, this.#keyOf(row, column))
+        for (const part of storedColumnsOf(column)) row[this.#position(part)] = null
       }
       return row
     })
@@ -319,10 +318,10 @@ class ArrivalOrder {
 
   /** The keys of other rows that a row refers to. */
   #referencesOf(row: readonly unknown[]): string[] {
-    const ownKey = toKeyText(row[this.#position(this.#table.key)])
+    const ownKey = toKeyText(this.#keyOf(row, this.#table.key))
     return selfReferencesOf(this.#table)
-      .map((column) => row[this.#position(column)])
-      .filter((key) => key !== null)
+      .map((column) => this.#keyOf(row, column))
+      .filter((key) => key !== undefined && key !== null)
       .map(toKeyText)
       .filter((key) => key !== ownKey)
   }
@@ -330,12 +329,11 @@ class ArrivalOrder {
   /** The keys that rows refer to, that are not in this call, and whose rows are stored. */
   async #storedKeys(rows: readonly (readonly unknown[])[]): Promise<ReadonlySet<string>> {
     const { key } = this.#table
-    const position = this.#position(key)
-    const ownKeys = new Set(rows.map((row) => toKeyText(row[position])))
+    const ownKeys = new Set(rows.map((row) => toKeyText(this.#keyOf(row, key))))
     const missingKeys = new Map<string, unknown>()
     for (const row of rows)
       for (const column of selfReferencesOf(this.#table)) {
-        const value = row[this.#position(column)]
+        const value = this.#keyOf(row, column) ?? null
         const text = toKeyText(value)
         if (value !== null && !ownKeys.has(text) && !this.#knownKeys.has(text))
           missingKeys.set(text, value)
@@ -343,9 +341,19 @@ class ArrivalOrder {
     if (missingKeys.size === 0) return noKeys
     const { context } = this.#source
     const packed = context.dialect.lists.encode(key, [...missingKeys.values()])
-    const { statement } = context.plansOf(this.#table).undeleted()
-    const found = await this.#source.runner().run(statement, [packed], 'rows')
-    return new Set(found.map(([stored]) => toKeyText(stored)))
+    const plan = context.plansOf(this.#table).undeleted()
+    const stored = await this.#source
+      .runner()
+      .run(plan.statement, arrangeValues(plan, [packed]), 'rows')
+    const found = withReadKeys(this.#table, this.#source, stored)
+    return new Set(found.map(([storedKey]) => toKeyText(storedKey)))
+  }
+
+  /** The key or reference in the values of a row. */
+  #keyOf(row: readonly unknown[], column: Column): unknown {
+    const { writtenColumns } = this.#table
+    const codec = this.#source.context.codecOf(this.#table)
+    return keyInValues(column, writtenColumns, row, codec)
   }
 
   #position(column: Column): number {

@@ -34,7 +34,8 @@ export async function changeLinks(
   const otherKeys = change.ids.map((id, index) => toOtherKey(relation, source, id, index))
   return source.atomically(async (transaction) => {
     const runner = transaction.runner()
-    const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
+    const { find } = context.plansOf(table)
+    const found = await runner.run(find.statement, arrangeValues(find, [ownKey ?? null]), 'first')
     if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
     if (!change.removes && relation.target.deletedAt !== undefined)
       await checkUndeletedKeys(relation, transaction, otherKeys)

@@ -4,6 +4,7 @@ import { clip } from '../../core/text.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/query-errors.js'
 import { undefinedAt } from '../model/skip.js'
+import { keyOf } from '../model/record-key.js'
 import { keyTextOf, readRelated } from './read-records.js'
 import { inShard } from './shard.js'
 import type { Source } from './source.js'
@@ -105,7 +106,7 @@ function loadLinked(
   const local = source.context.codecOf(table).byProperty.get(relation.local.property)
   const keys = new Set<unknown>()
   for (const record of records) {
-    const value = record[relation.local.property]
+    const value = keyOf(relation.local, record)
     if (value !== undefined && value !== null) keys.add(local?.encode(value))
   }
   if (keys.size === 0) return attach(relation, records, new Map())

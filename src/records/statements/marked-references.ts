@@ -6,7 +6,10 @@ import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
+import { arrangeValues } from '../../sql/write-statement.js'
+import { keyInValues } from '../model/codec.js'
 import { keyValues } from './shard.js'
+import { withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { noSuchKey } from './client-errors.js'
 import { toKeyText } from './write-tree.js'
@@ -44,13 +47,13 @@ export function checkUndeleted(
   return relations.reduce<MaybePromise<void>>(
     (earlier, relation) =>
       after(earlier, () => {
-        const index = columns.indexOf(relation.local)
-        if (index < 0) return undefined
-        const ownIndex = relation.target === table ? columns.indexOf(table.key) : -1
-        const ownKeys = new Set(ownIndex < 0 ? [] : rows.map((row) => toKeyText(row[ownIndex])))
-        const keys = rows
-          .map((row) => row[index])
-          .filter((key) => key !== null && !ownKeys.has(toKeyText(key)))
+        const codec = source.context.codecOf(table)
+        const keysIn = (column: Column): unknown[] =>
+          rows
+            .map((row) => keyInValues(column, columns, row, codec))
+            .filter((key) => key !== undefined && key !== null)
+        const ownKeys = new Set(relation.target === table ? keysIn(table.key).map(toKeyText) : [])
+        const keys = keysIn(relation.local).filter((key) => !ownKeys.has(toKeyText(key)))
         if (keys.length === 0) return undefined
         return after(missingKey(relation, source, keys), (missing) => {
           if (missing === undefined) return undefined
@@ -96,9 +99,10 @@ export function missingKey(
   const missing = new Map(keys.map((key) => [toKeyText(key), key]))
   const packed = context.dialect.lists.encode(target.key, [...missing.values()])
   const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
-  const { statement } = context.plansOf(target).undeleted()
-  return after(runner.run(statement, values, 'rows'), (rows) => {
-    for (const [key] of rows) missing.delete(toKeyText(key))
+  const plan = context.plansOf(target).undeleted()
+  const all = arrangeValues(plan, values)
+  return after(runner.run(plan.statement, all, 'rows'), (rows) => {
+    for (const [key] of withReadKeys(target, source, rows)) missing.delete(toKeyText(key))
     const [key] = missing.values()
     return missing.size === 0 ? undefined : { key }
   })

@@ -304,15 +304,15 @@ export class TablePlans {
     return this.get('X', () => ({ change: 'delete', table, where, at: 0, returns: [] }))
   }
 
-  /** Writes one value into a column of several rows, as `replace` does. Values: it, the keys as one packed list, the shard. */
-  replaceEach(column: Column): Plan {
+  /** Writes the same values into several rows, as `replace` does. Values: they, the keys as one packed list, the shard. */
+  replaceEach(columns: readonly Column[]): Plan {
     const table = { ...this.table, version: undefined, deletedAt: undefined }
-    const where = this.#areKeys(1)
-    return this.get(`S${column.name}`, () => ({
+    const where = this.#areKeys(columns.length)
+    return this.get(`S${namesOf(columns)}`, () => ({
       change: 'update',
       table,
       where,
-      columns: [column],
+      columns,
       firstSlot: 0,
       returns: 'nothing',
     }))

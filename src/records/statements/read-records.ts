@@ -14,7 +14,10 @@ import { rememberDerived } from '../filters/cursors.js'
 import type { RelatedRows, Slots } from '../filters/list-options.js'
 import type { Condition, Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
+import { keyInValues } from '../model/codec.js'
+import { keyOf } from '../model/record-key.js'
 import { boundToShard, keyValues } from './shard.js'
+import { withReadKeys } from './row-keys.js'
 import type { RecordsContext, Source } from './source.js'
 
 /** A statement that reads records. */
@@ -202,19 +205,21 @@ export function readRelated(
 
 /** @param rows each after the key that refers to it */
 function toRecordsByKey(
-  { target, join }: Relation,
+  { table, target, local, join }: Relation,
   rows: readonly Row[],
   context: RecordsContext,
 ): Map<string, Instance[]> {
-  const { readRow, key } = context.codecOf(target)
+  const codec = context.codecOf(target)
+  const { readRow } = codec
+  const composite = local.parts && context.codecOf(table).byProperty.get(local.property)
   // Only rows of a join table are found by several keys.
   const records = join && new Map<unknown, Instance>()
   const byKey = new Map<string, Instance[]>()
   for (const [referringKey, ...row] of rows) {
-    const id = row[key.index]
+    const id = join && keyInValues(target.key, target.columns, row, codec)
     const record = records?.get(id) ?? (readRow(row) as Instance)
     records?.set(id, record)
-    const keyText = String(referringKey)
+    const keyText = String(composite === undefined ? referringKey : composite.decode(referringKey))
     const list = byKey.get(keyText)
     if (list === undefined) byKey.set(keyText, [record])
     else list.push(record)
@@ -224,7 +229,7 @@ function toRecordsByKey(
 
 /** The text of a record's key in the results of `readRelated`. UUIDs are stored and compared in lower case. */
 export function keyTextOf({ local }: Relation, record: Instance): string {
-  const text = String(record[local.property])
+  const text = String(keyOf(local, record))
   return local.isUuid ? text.toLowerCase() : text
 }
 
@@ -255,6 +260,9 @@ export function countRelated(
   }))
   return after(
     readRows(table, source, plan, slots.values),
-    (rows) => new Map(rows.map(([key, count]) => [String(key), Number(count)])),
+    (rows) =>
+      new Map(
+        withReadKeys(table, source, rows).map(([key, count]) => [String(key), Number(count)]),
+      ),
   )
 }

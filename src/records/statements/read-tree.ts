@@ -2,12 +2,14 @@
  * Reads the rows of a write with their nested rows: `{ create, update, connect, disconnect, delete }`. The format is the same
  * for REST, GraphQL and programs. Source: decisions, Records: writes.
  */
-import type { Id } from '../filters/list-options.js'
+import type { Id, KeyOf } from '../filters/list-options.js'
 import type { Unmarked } from '../model/generated.js'
 import type { Demanded } from '../model/record-types.js'
 import type { Changes } from './additions.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
+import { storedColumnsOf } from '../../engines/contract/table.js'
+import { readId } from '../model/record-key.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Relation, Table, Instance } from '../model/table.js'
 import {
@@ -30,18 +32,18 @@ export interface NestedList<R extends object> {
   /** Changes of its rows, each with a key. */
   update?: readonly NestedChanges<R>[]
   /** Rows to link to this row, even if they belong to another row. */
-  connect?: readonly Id[]
+  connect?: readonly KeyOf<R>[]
   /** Rows to unlink without deleting them. */
-  disconnect?: readonly Id[]
+  disconnect?: readonly KeyOf<R>[]
   /** Linked rows to delete. */
-  delete?: readonly Id[]
+  delete?: readonly KeyOf<R>[]
 }
 
 /** A change of the row of a `@BelongsTo`: one of these. */
 export interface NestedOne<R extends object> {
   create?: NestedRow<R>
   update?: NestedChanges<R>
-  connect?: Id
+  connect?: KeyOf<R>
   disconnect?: true
   delete?: true
 }
@@ -86,9 +88,12 @@ export type NestedOperation = (typeof nestedOperations)[number]
 
 /** Reads the rows of a relation in the form of one interface, such as REST or GraphQL. */
 export interface NestedReader {
-  /** The name of their key in the interface. */
-  readonly keyName: string
-  /** Converts the key from the interface's form. An invalid value becomes a key that no row has. */
+  /** The names of the fields of their key in the interface. */
+  readonly keyNames: readonly string[]
+  /**
+   * Converts the key from the interface's form: a value, or an object of the fields of a key of several. An invalid value
+   * becomes a key that no row has.
+   */
   readonly key: (id: unknown) => Id
   /** @throws {HttpError} 400 `VALIDATION` */
   read(value: unknown, path: string): WriteTree
@@ -178,7 +183,11 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
     const relation = table.relations.get(name)
     const linkedRelation = names?.get(name)
     if (linkedRelation !== undefined && value !== undefined) {
-      links.push({ relation: linkedRelation, ids: value as Id[], toClientError })
+      links.push({
+        relation: linkedRelation,
+        ids: readLinkIds(linkedRelation, value),
+        toClientError,
+      })
     } else if (relation === undefined || value === null) values[name] = value
     else if (value !== undefined) {
       const reader = readerOf(relation.target, row)
@@ -201,6 +210,12 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
   }
 }
 
+/** Values that are not a list are refused later. */
+function readLinkIds({ target }: Relation, value: unknown): Id[] {
+  if (target.key.parts === undefined || !Array.isArray(value)) return value as Id[]
+  return value.map((id) => readId<Id>(target, id))
+}
+
 /** Reads one of the rows that a program writes with one call. */
 export function readRowTree(table: Table, input: object, row: number): WriteTree {
   const path = String(row)
@@ -220,10 +235,23 @@ export function readRowTree(table: Table, input: object, row: number): WriteTree
 
 /** Reads a change of a program, which has the row's key under its own name. @throws {HttpError} 400 if it has none */
 export function readKeyedTree(table: Table, input: object, row: number): KeyedTree {
-  const { [table.key.property]: id, ...values } = input as Instance
-  if (isNullish(id))
-    throw invalid(pathOf(String(row), table.key.property), 'required', 'must be given')
-  return { id: id as Id, tree: readRowTree(table, values, row) }
+  const { id, values } = takeKey(input as Instance, readerOf(table, row), String(row))
+  return { id, tree: readRowTree(table, values, row) }
+}
+
+/** Separates the key of a row from its other values. @throws {HttpError} 400 `VALIDATION` without a key */
+function takeKey(
+  input: Instance,
+  { keyNames, key }: NestedReader,
+  path: string,
+): { readonly id: Id; readonly values: Instance } {
+  const values = { ...input }
+  for (const name of keyNames) {
+    if (isNullish(values[name])) throw invalid(pathOf(path, name), 'required', 'must be given')
+    Reflect.deleteProperty(values, name)
+  }
+  const [name = ''] = keyNames
+  return { id: key(keyNames.length === 1 ? input[name] : input), values }
 }
 
 /** True if a program's values contain relations, or keys of them. */
@@ -236,8 +264,8 @@ export function namesRelations(table: Table, values: unknown): values is object 
 
 function readerOf(table: Table, row: number | undefined): NestedReader {
   return {
-    keyName: table.key.property,
-    key: (id) => id as Id,
+    keyNames: storedColumnsOf(table.key).map(({ property }) => property),
+    key: (id) => readId<Id>(table, id),
     read: (value, path) => {
       if (!isObject(value)) throw invalid(path, 'type', 'must be an object')
       return readTree(table, value, path, row)
@@ -246,9 +274,8 @@ function readerOf(table: Table, row: number | undefined): NestedReader {
 }
 
 function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTree {
-  const { [reader.keyName]: id, ...values } = isObject(value) ? value : {}
-  if (isNullish(id)) throw invalid(pathOf(path, reader.keyName), 'required', 'must be given')
-  return { id: reader.key(id), tree: readChanged(values, path, reader) }
+  const { id, values } = takeKey(isObject(value) ? value : {}, reader, path)
+  return { id, tree: readChanged(values, path, reader) }
 }
 
 function readChanged(value: unknown, path: string, reader: NestedReader): WriteTree {

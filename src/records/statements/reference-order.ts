@@ -3,7 +3,10 @@
  * after the rows that it refers to. Rows of a circle are written without the reference, which is set at the end.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import type { Id } from '../filters/list-options.js'
+import { columnValuesOf } from '../model/codec.js'
+import { idOf, keyOf, noKeyOf } from '../model/record-key.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import type { Table, Instance } from '../model/table.js'
 import { toClientError } from './client-errors.js'
@@ -116,10 +119,12 @@ export class PostponedReferences {
   /** @throws {HttpError} 409 `CONFLICT` if a row is missing */
   async write(): Promise<void> {
     const plans = this.#source.context.plansOf(this.#table)
+    const codec = this.#source.context.codecOf(this.#table)
     for (const { column, key, value } of this.#values.splice(0)) {
-      const plan = plans.replace([column])
+      const plan = plans.replace(storedColumnsOf(column))
+      const values = [...columnValuesOf(column, value, codec), key]
       try {
-        await this.#source.runner().run(plan.statement, arrangeValues(plan, [value, key]), 'count')
+        await this.#source.runner().run(plan.statement, arrangeValues(plan, values), 'count')
       } catch (error) {
         throw toClientError(error, this.#table, 'write')
       }
@@ -146,7 +151,7 @@ export async function createInOrder<R, C extends object>(
   rows: readonly R[],
   { valuesOf, create }: RowCreation<R, C>,
 ): Promise<C[]> {
-  const ordered = orderByReferences(table, rows, (row, { property }) => valuesOf(row)[property])
+  const ordered = orderByReferences(table, rows, (row, column) => keyOf(column, valuesOf(row)))
   const created = new Array<C>(rows.length)
   if (ordered === undefined) {
     for (const [index, row] of rows.entries())
@@ -158,14 +163,15 @@ export async function createInOrder<R, C extends object>(
   for (const { index, postponed } of ordered) {
     const row = rows[index] as R
     const own = valuesOf(row)
-    const emptied = Object.fromEntries(postponed.map(({ property }) => [property, null]))
+    const emptied = Object.assign({}, ...postponed.map(noKeyOf)) as Instance
     const record = await create(row, postponed.length === 0 ? own : { ...own, ...emptied }, index)
     created[index] = record
-    const key = codec.key.encode((record as Instance)[table.key.property])
+    const key = codec.key.encode(idOf<Id>(table, record))
     for (const column of postponed) {
-      const value = own[column.property]
+      const value = keyOf(column, own)
       references.add(column, key, codec.byProperty.get(column.property)?.encode(value))
-      Object.assign(record, { [column.property]: value })
+      for (const { property } of storedColumnsOf(column))
+        Object.assign(record, { [property]: own[property] })
     }
   }
   await references.write()

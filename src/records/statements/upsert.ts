@@ -4,7 +4,7 @@
  */
 
 import { causesOf, HttpError } from '../../errors/http-error.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { ColumnName } from '../model/query-names.js'
 import type { Table, Instance } from '../model/table.js'
 import { namesRelations } from './read-tree.js'
@@ -152,7 +152,7 @@ export function uniqueKeys(table: Table, isClient: boolean): Column[][] {
   const all = uniqueIndexesOf(table)
     .filter(({ columns }) => shard === undefined || columns[0] === shard)
     .map(({ columns }) => columns.filter((column) => column !== shard))
-  return [[key], ...all].filter(
+  return [[...storedColumnsOf(key)], ...all].filter(
     (columns) => columns.length > 0 && !(isClient && columns.some(({ field }) => field.hidden)),
   )
 }

@@ -9,6 +9,9 @@ import { referencesTo } from '../model/relations.js'
 import type { Column } from '../../engines/contract/table.js'
 import { missingKey, type WrittenRows } from './marked-references.js'
 import { probing } from './transaction-runners.js'
+import { arrangeValues } from '../../sql/write-statement.js'
+import { keyInValues, type TableCodec } from '../model/codec.js'
+import { keyOf } from '../model/record-key.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'
@@ -59,10 +62,11 @@ function referrerOf(
   source: Source,
   key: unknown,
 ): MaybePromise<Referrer | undefined> {
-  const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
+  const plan = source.context.plansOf(referrer.table).refers(referrer.column)
   const { table, column } = referrer
   const values = column === table.shard ? [key] : keyValues(table, source.context, key)
-  return after(probing(source.runner()).run(statement, values, 'first'), (row) =>
+  const all = arrangeValues(plan, values)
+  return after(probing(source.runner()).run(plan.statement, all, 'first'), (row) =>
     row === undefined ? undefined : referrer,
   )
 }
@@ -79,7 +83,7 @@ export function findBrokenRelation(
   let found = undefined as MaybePromise<Relation | undefined>
   for (const relation of table.relations.values()) {
     if (relation.kind !== 'belongsTo') continue
-    const value = record[relation.local.property]
+    const value = keyOf(relation.local, record)
     if (value === undefined || value === null) continue
     const probe = (earlier: Relation | undefined): MaybePromise<Relation | undefined> =>
       earlier ?? inShardOf(table, record, () => missing(relation, value, source))
@@ -110,8 +114,11 @@ export async function findBrokenReference(
   for (const relation of table.relations.values()) {
     const name = toConstraintName(table.name, relation.local.name)
     if (relation.kind !== 'belongsTo' || (constraint !== undefined && constraint !== name)) continue
-    const key = error.missingKey ?? (await firstMissing(relation, source, written))
-    const row = key === undefined ? undefined : rowWith(written, relation.local, key)
+    const isPlain = relation.local.parts === undefined
+    const key =
+      (isPlain ? error.missingKey : undefined) ?? (await firstMissing(relation, source, written))
+    const codec = source.context.codecOf(table)
+    const row = key === undefined ? undefined : rowWith(written, relation.local, key, codec)
     if (row !== undefined) return { relation, key, row }
   }
   return undefined
@@ -124,8 +131,9 @@ async function firstMissing(
   written: readonly WrittenRows[],
 ): Promise<unknown> {
   const { table, target, local } = relation
-  const own = new Set(target === table ? valuesOf(written, table.key).map(toKeyText) : [])
-  const keys = valuesOf(written, local).filter((key) => key !== null && !own.has(toKeyText(key)))
+  const codec = source.context.codecOf(table)
+  const own = new Set(target === table ? keysIn(written, table.key, codec).map(toKeyText) : [])
+  const keys = keysIn(written, local, codec).filter((key) => !own.has(toKeyText(key)))
   if (keys.length === 0) return undefined
   try {
     return (await missingKey(relation, source, keys, probing(source.runner())))?.key
@@ -134,23 +142,22 @@ async function firstMissing(
   }
 }
 
-function valuesOf(written: readonly WrittenRows[], column: Column): unknown[] {
-  return written.flatMap(({ columns, rows }) => {
-    const index = columns.indexOf(column)
-    return index < 0 ? [] : rows.map((row) => row[index])
-  })
+function keysIn(written: readonly WrittenRows[], column: Column, codec: TableCodec): unknown[] {
+  return written
+    .flatMap(({ columns, rows }) => rows.map((row) => keyInValues(column, columns, row, codec)))
+    .filter((key) => key !== undefined && key !== null)
 }
 
 function rowWith(
   written: readonly WrittenRows[],
   column: Column,
   key: unknown,
+  codec: TableCodec,
 ): readonly unknown[] | undefined {
   const text = toKeyText(key)
   for (const { columns, rows } of written) {
-    const index = columns.indexOf(column)
-    const found = rows.find((row) => toKeyText(row[index]) === text)
-    if (index >= 0 && found !== undefined) return found
+    const found = rows.find((row) => toKeyText(keyInValues(column, columns, row, codec)) === text)
+    if (found !== undefined) return found
   }
   return undefined
 }
@@ -162,10 +169,10 @@ function missing(
 ): MaybePromise<Relation | undefined> {
   const { context } = source
   const key = context.codecOf(relation.target).key.encode(value)
-  const { statement } = context.plansOf(relation.target).find
-  return after(
-    probing(source.runner()).run(statement, keyValues(relation.target, context, key), 'first'),
-    (row) => (row === undefined ? relation : undefined),
+  const plan = context.plansOf(relation.target).find
+  const values = arrangeValues(plan, keyValues(relation.target, context, key))
+  return after(probing(source.runner()).run(plan.statement, values, 'first'), (row) =>
+    row === undefined ? relation : undefined,
   )
 }
 

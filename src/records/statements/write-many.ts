@@ -7,7 +7,8 @@ import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { idOf, writeKeyText } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
 import { namesRelations } from './read-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
@@ -19,8 +20,9 @@ import { toRecords } from './read-records.js'
 import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
-import { withAnnouncement, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
+import { withAnnouncement, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { referencesToMarked } from './marked-references.js'
+import { toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { InputCheck } from '../../fields/compile-input.js'
@@ -48,9 +50,10 @@ export function createWithOneStatement(
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
         return after(runForRows(here, plan, statementValues), (found) => {
           const records = toRecords(table, here.context, found)
-          const position = columns.indexOf(table.key)
-          const ordered =
-            position < 0 ? records : inOrderOfRows(table, records, rowValues, position)
+          const positions = storedColumnsOf(table.key).map((column) => columns.indexOf(column))
+          const ordered = positions.includes(-1)
+            ? records
+            : inOrderOfRows(table, records, rowValues, (row) => keyAt(table, row, positions))
           reportChanges(table, here, 'created', ordered)
           return ordered
         })
@@ -82,7 +85,12 @@ export function updateWithOneStatement(
         return after(runForRows(here, plan, statementValues, rowValues.length), (found) => {
           // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
           if (found.length < rowValues.length) return undefined
-          const ordered = inOrderOfRows(table, toRecords(table, here.context, found), rowValues, 0)
+          const ordered = inOrderOfRows(
+            table,
+            toRecords(table, here.context, found),
+            rowValues,
+            ([key]) => String(key),
+          )
           reportChanges(table, here, 'updated', ordered)
           return ordered
         })
@@ -126,8 +134,10 @@ export function deleteWithOneStatement(
     const deletedRows = await here
       .runner()
       .run(plan.statement, arrangeValues(plan, [...deletionTime, list]), 'rows')
-    if (deletedRows.length > 0)
-      here.changed({ event: 'deleted', table, ids: toIds(table, deletedRows) })
+    if (deletedRows.length > 0) {
+      const deletedIds = toIds(table, withReadKeys(table, here, deletedRows))
+      here.changed({ event: 'deleted', table, ids: deletedIds })
+    }
     return deletedRows.length
   }
   return tryStatement(table, source, run)
@@ -143,8 +153,10 @@ interface StatementValues {
 /** Some row may refer to a soft-deleted one. */
 function mayReferToDeleted(table: Table, { columns, rowValues }: StatementValues): boolean {
   return referencesToMarked(table).some(({ local }) => {
-    const position = columns.indexOf(local)
-    return position >= 0 && rowValues.some((row) => row[position] !== null)
+    const positions = storedColumnsOf(local).map((column) => columns.indexOf(column))
+    return positions.some(
+      (position) => position >= 0 && rowValues.some((row) => row[position] !== null),
+    )
   })
 }
 
@@ -221,7 +233,7 @@ function readUpdates(
   let summed: readonly Column[] | undefined
   let versions: number | undefined
   const read = (row: Instance, index: number): MaybePromise<boolean> => {
-    const key = toKey(codec, row[table.key.property])
+    const key = toKey(codec, table.key.parts === undefined ? row[table.key.property] : row)
     if (key === undefined || seenKeys.has(key) || namesRelations(table, row)) return false
     seenKeys.add(key)
     const { values: changes, expected = [] } = removeIdentity(table, codec, key, row)
@@ -359,18 +371,25 @@ function runForRows(
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
 
-/** The records in the order of the rows, whose keys are at a position; undefined for a missing record. */
+/** The text of the key in a row of values. @param positions of the columns of the key */
+function keyAt({ key }: Table, row: readonly unknown[], positions: readonly number[]): string {
+  const values = positions.map((position) => row[position])
+  return key.parts === undefined ? String(values[0]) : writeKeyText(key, values)
+}
+
+/** The records in the order of the rows; undefined for a missing record. @param keyOfRow the text of a row's key */
 function inOrderOfRows(
-  { key: { property: name } }: Table,
+  table: Table,
   records: readonly Instance[],
   rows: StatementValues['rowValues'],
-  position: number,
+  keyOfRow: (row: readonly unknown[]) => string,
 ): Instance[] {
+  const keyOfRecord = (record: Instance): string => String(idOf<Id>(table, record))
   const isOrdered = (record: Instance, index: number): boolean =>
-    String(record[name]) === String(rows[index]?.[position])
+    keyOfRecord(record) === keyOfRow(rows[index] ?? [])
   if (records.length === rows.length && records.every(isOrdered)) return records as Instance[]
-  const byKey = new Map(records.map((record) => [String(record[name]), record]))
-  return rows.map((row) => byKey.get(String(row[position])) as Instance)
+  const byKey = new Map(records.map((record) => [keyOfRecord(record), record]))
+  return rows.map((row) => byKey.get(keyOfRow(row)) as Instance)
 }
 
 function reportChanges(
@@ -379,6 +398,5 @@ function reportChanges(
   event: 'created' | 'updated',
   records: readonly Instance[],
 ): void {
-  const name = table.key.property
-  here.changed({ event, table, ids: records.map((record) => record[name] as Id) })
+  here.changed({ event, table, ids: records.map((record) => idOf<Id>(table, record)) })
 }

@@ -4,7 +4,9 @@
 import { invalid } from '../filters/query-errors.js'
 import { checkFilterOptions, withShard } from '../filters/list-options.js'
 import type { Where } from '../model/record-types.js'
+import type { Column } from '../../engines/contract/table.js'
 import { type TableCodec, toKey } from '../model/codec.js'
+import { keyOf, namesKeyOf, partsOfKey, readCompositeKey } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
 import type { RowChange } from './change-row.js'
 import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
@@ -79,11 +81,13 @@ export function removeIdentity(
   // Values that are not an object are refused later.
   const isObject = typeof values === 'object' && (values as unknown) !== null
   const hasVersion = isObject && version !== undefined && version.property in input
-  if (!isObject || !(key.property in input || hasVersion)) return { values }
+  if (key.parts !== undefined && isObject) checkKeyParts(key, id, input)
+  const namesKey = isObject && namesKeyOf(key, input)
+  if (!isObject || !(namesKey || hasVersion)) return { values }
   const namedKey = input[key.property]
   if (namedKey !== undefined && toKey(codec, namedKey) !== id)
     throw invalid(key.property, 'readOnly', 'cannot be changed')
-  const otherValues = without(input, key.property, version?.property)
+  const otherValues = without(input, key, version?.property)
   if (!hasVersion) return { values: otherValues }
   const namedVersion = input[version.property]
   if (namedVersion === undefined) return { values: otherValues }
@@ -92,11 +96,39 @@ export function removeIdentity(
   return { values: otherValues, expected: [namedVersion as number] }
 }
 
-/** A copy without two of its properties. A loop, because taking the rest of an object costs several times as much. */
-function without(values: Instance, one: string, other: string | undefined): Instance {
+/**
+ * Removes the parts of a key of several columns from the changes of a row.
+ *
+ * @throws {HttpError} 400 `VALIDATION`: the values change a part of the key
+ */
+export function withoutKeyParts({ key }: Table, row: Instance, values: Instance): Instance {
+  if (key.parts === undefined) return values
+  checkKeyParts(key, keyOf(key, row), values)
+  return without(values, key, undefined)
+}
+
+/** @throws {HttpError} 400 `VALIDATION`: the values change a part of the key */
+function checkKeyParts(key: Column, id: unknown, input: Instance): void {
+  const parts = partsOfKey(key, String(id))
+  const changed = key.parts?.find(({ property }) => {
+    const value = input[property]
+    if (value === undefined) return false
+    if (value === null) return true
+    return readCompositeKey(key, { ...parts, [property]: value }) !== id
+  })
+  if (changed !== undefined) throw invalid(changed.property, 'readOnly', 'cannot be changed')
+}
+
+/** A copy without the key and another property. A loop, because taking the rest of an object costs several times as much. */
+function without(
+  values: Instance,
+  { property, parts }: Column,
+  other: string | undefined,
+): Instance {
   const rest: Instance = {}
   for (const name of Object.keys(values)) {
-    if (name === one || name === other) continue
+    if (name === property || name === other) continue
+    if (parts?.some((part) => part.property === name) === true) continue
     // As a value it would become the prototype and escape the checks.
     if (name === '__proto__') Object.defineProperty(rest, name, { value: 0, enumerable: true })
     else rest[name] = values[name]

@@ -1,6 +1,7 @@
 /** The statements that insert or update one row with checked values, and their errors for clients. */
 import { after, type MaybePromise, attempt, promise } from '../../core/maybe-promise.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { idOf, keyOf } from '../model/record-key.js'
 import type { Instance, Relation, Table } from '../model/table.js'
 import { orderedUuid } from '../model/ordered-uuid.js'
 import { keyValues } from './shard.js'
@@ -33,7 +34,7 @@ export function valuesToInsert(
   if (key.generated === 'uuid') record[key.property] ??= orderedUuid()
   checkForeignKeys(table, codec, record)
   const values = codec.writeRow(record)
-  if (record[key.property] !== undefined) return { columns, values }
+  if (key.generated === undefined || record[key.property] !== undefined) return { columns, values }
   values.splice(columns.indexOf(key), 1)
   return { columns: columns.filter((column) => column !== key), values }
 }
@@ -85,8 +86,8 @@ export function checkForeignKeys(
     const value = record[column.property]
     if (value === undefined || value === null || canStore(encode(value))) continue
     for (const relation of relations.values())
-      if (relation.kind === 'belongsTo' && relation.local === column)
-        throw noSuchKey(relation, value)
+      if (relation.kind === 'belongsTo' && storedColumnsOf(relation.local).includes(column))
+        throw noSuchKey(relation, keyOf(relation.local, record))
   }
 }
 
@@ -194,11 +195,11 @@ function hasValue(
   }: Readonly<Record<'key' | 'newKey', unknown>> & { readonly column: Column },
 ): MaybePromise<boolean> {
   const { context } = source
-  const { statement } = context.plansOf(table).find
+  const plan = context.plansOf(table).find
   const { readRow, byProperty } = context.codecOf(table)
-  const values = keyValues(table, context, key)
-  return after(source.runner().run(statement, values, 'first'), (row) => {
-    const value = row && (readRow(row) as Instance)[column.property]
+  const values = arrangeValues(plan, keyValues(table, context, key))
+  return after(source.runner().run(plan.statement, values, 'first'), (row) => {
+    const value = row && keyOf(column, readRow(row))
     if (value === undefined || value === null) return false
     return String(byProperty.get(column.property)?.encode(value)) === String(newKey)
   })
@@ -243,8 +244,8 @@ export function runRows(
       after(nameConstraint(table, source, error), (named): MaybePromise<readonly Row[]> => {
         if (record === undefined) throw toClientError(named, table, purpose)
         return after(findBrokenRelation(table, source, error, record), (broken): never => {
-          const keyOf = ({ local }: Relation): unknown => record[local.property]
-          throw toClientError(named, table, purpose, { broken, keyOf })
+          const writtenKey = ({ local }: Relation): unknown => keyOf(local, record)
+          throw toClientError(named, table, purpose, { broken, keyOf: writtenKey })
         })
       }),
   )
@@ -263,7 +264,7 @@ function stored(
   const replaced = update?.replaced
   if (replaced !== undefined)
     for (const { property } of replaced.columns) record[property] = replaced.record[property]
-  const ids = [record[table.key.property] as Id]
+  const ids = [idOf<Id>(table, record)]
   if (!source.feed.needsRowValues(table)) source.changed({ event, table, ids })
   else {
     const columns = source.feed.pastColumns(table)
@@ -305,9 +306,4 @@ function rowBefore({ columns }: Table, row: Row, past: readonly Column[]): Row {
 /** By the names of columns. */
 function valuesOf(record: Instance, columns: readonly Column[]): PastRow {
   return Object.fromEntries(columns.map(({ name, property }) => [name, record[property] ?? null]))
-}
-
-/** The keys at the beginning of rows, in the form of records. */
-export function toIds({ key }: Table, rows: readonly Row[]): Id[] {
-  return rows.map(([id]) => (key.isUuid ? String(id) : Number(id)))
 }

@@ -4,7 +4,9 @@ import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Instance, Relation, Table } from '../model/table.js'
 import { concealErrors } from '../rights/secured-responses.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { idsName } from '../model/generated-names.js'
+import { partsOfKey } from '../model/record-key.js'
 
 export interface WriteTree {
   readonly table: Table
@@ -80,7 +82,14 @@ export function linkNames(table: Table): ReadonlyMap<string, Relation> {
  *
  * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
-export function setDerivedKey(
+export function setDerivedKey(tree: WriteTree, column: Column, key: unknown): void {
+  const isComposite = column.parts !== undefined
+  const values = isComposite && !isNullish(key) ? partsOfKey(column, String(key)) : undefined
+  for (const { property } of storedColumnsOf(column))
+    setDerivedValue(tree, property, isComposite ? (values?.[property] ?? null) : key)
+}
+
+function setDerivedValue(
   { values, derivedFields, path }: WriteTree,
   property: string,
   value: unknown,
@@ -162,12 +171,14 @@ export function isNullish(value: unknown): value is null | undefined {
 
 /** A text that is the same for each form in which clients send a key: as a number or text, in upper or lower case. */
 export function toKeyText(id: unknown): string {
-  return String(id).toLowerCase()
+  const text = String(id)
+  // A key of several columns has one form already, and its texts may differ in case.
+  return text.startsWith('[') ? text : text.toLowerCase()
 }
 
 /** Converts a key to the type of the record: a number, or a UUID. GraphQL sends both as text. */
 export function toTypedKey({ key }: Table, id: Id): Id {
-  return key.isUuid || typeof id !== 'string' ? id : Number(id)
+  return key.isUuid || key.parts !== undefined || typeof id !== 'string' ? id : Number(id)
 }
 
 /** Moves errors of a row below its path. The messages of errors of a call's rows begin with the number of the row. */
@@ -183,7 +194,13 @@ export function atRow(error: unknown, row: number): unknown {
 
 /** Moves errors about a key to the path of the key. */
 export function atKey(error: unknown, table: Table, path: string): unknown {
-  return withPaths(concealErrors(error, table), () => path)
+  const moved = withPaths(concealErrors(error, table), () => path)
+  if (!(moved instanceof HttpError) || moved.errors === undefined) return moved
+  // Every part of a key has the same error.
+  const errors = moved.errors.filter(
+    ({ message }, index, all) => all.findIndex((one) => one.message === message) === index,
+  )
+  return errors.length < moved.errors.length ? moved.with({ errors }) : moved
 }
 
 function withPaths(error: unknown, toPath: (path: string) => string, row?: number): unknown {

@@ -1,0 +1,83 @@
+/**
+ * Writes keys and foreign keys, which are one column or several. As a value of a statement, a key of several columns is the
+ * JSON list of its parts. Sources: PostgreSQL, Row and Array Comparisons; SQLite, Row Values.
+ *
+ * ```sql
+ * "t0"."order_id" = (? ->> 0) and "t0"."line" = (? ->> 1)                               -- one key
+ * ("t0"."order_id", "t0"."line") in (select value ->> 0, value ->> 1 from json_each(?))  -- a list of keys
+ * "t1"."order_id" = "t0"."order_id" and "t1"."line" = "t0"."line"                       -- a join
+ * json_array("t0"."order_id", "t0"."line")                                              -- the key as one value
+ * ```
+ */
+import type { Dialect } from '../engines/contract/dialect.js'
+import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+
+/** The columns of an alias in which a key is stored. */
+export function keyColumns(alias: string, column: Column): readonly Sql[] {
+  return storedColumnsOf(column).map((part) => name(alias, part.name))
+}
+
+/** One value for a comparison: `"t0"."id"`, or a row, `("t0"."order_id", "t0"."line")`. */
+export function rowOf(values: readonly Sql[]): Sql {
+  return values.length === 1 ? (values[0] as Sql) : sql`(${join(values)})`
+}
+
+/** Whether keys are equal, by an `and` of their parts. */
+export function areEqual(left: readonly Sql[], right: readonly Sql[]): Sql {
+  return join(
+    left.map((one, index) => sql`${one} = ${right[index]}`),
+    ' and ',
+  )
+}
+
+/** The values of a key's columns from its value. */
+export function keyValuesOf(column: Column, value: Sql, dialect: Dialect): readonly Sql[] {
+  const { parts } = column
+  return parts === undefined ? [value] : partsOfJson(parts, wrap(dialect.keys.json, value), dialect)
+}
+
+function partsOfJson(parts: readonly Column[], json: Sql, dialect: Dialect): readonly Sql[] {
+  return parts.map(
+    (part, index) => sql`(${json} ->> ${raw(String(index))})${raw(dialect.values.typed(part))}`,
+  )
+}
+
+/** Selects the columns of each key of a packed list. */
+export function keysOfList(parts: readonly Column[], list: Sql, dialect: Dialect): Sql {
+  const values = partsOfJson(parts, raw('value'), dialect)
+  return sql`select ${join(values)} from ${wrap(dialect.keys.entries, list)} as filigree_keys`
+}
+
+/** As `keysOfList`, of an array of keys, each as text. */
+export function keysOfTexts(parts: readonly Column[], array: Sql, dialect: Dialect): Sql {
+  const values = partsOfJson(parts, wrap(dialect.keys.json, raw('value')), dialect)
+  return sql`select ${join(values)} from unnest(${array}) as filigree_keys (value)`
+}
+
+/** Whether a key is in a list. @param isPacked the only slot contains the complete list */
+export function isListed(
+  columns: readonly Sql[],
+  column: Column,
+  { slots, isPacked }: { readonly slots: readonly number[]; readonly isPacked: boolean },
+  dialect: Dialect,
+): Sql {
+  const { parts } = column
+  const list = join(slots.map(slot))
+  if (parts === undefined) {
+    const template = isPacked ? dialect.lists.test : (['in (', ')'] as const)
+    return sql`${rowOf(columns)} ${wrap(template, list)}`
+  }
+  const keys = isPacked
+    ? keysOfList(parts, list, dialect)
+    : sql`values ${join(slots.map((one) => rowOf(keyValuesOf(column, slot(one), dialect))))}`
+  return sql`${rowOf(columns)} in (${keys})`
+}
+
+/** A key as one value of a result. */
+export function keyAsValue(columns: readonly Sql[], { parts }: Column, dialect: Dialect): Sql {
+  if (parts === undefined) return columns[0] as Sql
+  const { row } = dialect.json
+  const values = columns.map((column, index) => wrap(row.value(parts[index] as Column), column))
+  return sql`${raw(row.list)}(${join(values)})`
+}
