@@ -6,6 +6,7 @@ import { type Paint, createPaint } from '../core/paint.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { describeError } from './describe-error.js'
 import { backupCommand } from './commands/backup.js'
+import { copyCommand } from './commands/copy.js'
 import { createCompletionCommand } from './commands/completion.js'
 import { consoleCommand } from './commands/console.js'
 import { devCommand } from './commands/dev.js'
@@ -43,6 +44,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['run', runScriptCommand],
   ['console', consoleCommand],
   ['backup', backupCommand],
+  ['copy', copyCommand],
   ['work', workCommand],
   ['jobs', jobsCommand],
   ['completion', createCompletionCommand(() => commands)],

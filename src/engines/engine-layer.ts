@@ -6,7 +6,7 @@ import type { Engine, PoolState, RequestStatements, Runner } from './contract/en
  * of a class, whose methods need their `this`.
  */
 export function createLayer(engine: Engine, replaced: Partial<Engine>): Engine {
-  const { dialect, status, schema, requests, batching, processes, backup } = engine
+  const { dialect, status, schema, requests, batching, processes, backup, copying } = engine
   return {
     dialect,
     status,
@@ -17,6 +17,7 @@ export function createLayer(engine: Engine, replaced: Partial<Engine>): Engine {
     batching,
     processes,
     backup,
+    copying,
     close: () => engine.close(),
     ...replaced,
   }

@@ -136,6 +136,7 @@ export const errorCodes = Object.freeze({
     MIGRATION_FAILED: none,
     MIGRATION_CHANGED: none,
     MIGRATION_MISSING: none,
+    COPY_FAILED: none,
     UNDEFINED_IN_FILTER: none,
     SKIP_IN_FILTER: none,
   }),

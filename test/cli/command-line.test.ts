@@ -98,7 +98,7 @@ describe('filigree --help', () => {
 
   it('accepts --module in each command that loads an application', async () => {
     const commands =
-      'dev routes explain token mcp doctor fix openapi types migrate backup work jobs'
+      'dev routes explain token mcp doctor fix openapi types migrate backup copy work jobs'
     for (const name of commands.split(' '))
       expect((await runIn(folder, [name, '--help'])).out).toContain('--module <file>')
     const both = await runIn(folder, ['routes', 'src/a.ts', '--module', 'src/b.ts'])

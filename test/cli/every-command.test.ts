@@ -16,6 +16,7 @@ describe('every command', () => {
     'token',
     'keys',
     'migrate',
+    'copy',
     'run',
     'console',
     'doctor',

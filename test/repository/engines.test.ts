@@ -6,7 +6,11 @@ import { readSources } from './source-files.js'
 /** The folder that may name engines. */
 const enginesFolder = 'src/engines/'
 /** Commands whose help shows what users write. */
-const helpTexts = ['src/cli/commands/backup.ts', 'src/cli/commands/new.ts']
+const helpTexts = [
+  'src/cli/commands/backup.ts',
+  'src/cli/commands/copy.ts',
+  'src/cli/commands/new.ts',
+]
 
 describe('outside engines/', () => {
   it('no code names an engine', () => {

@@ -13,6 +13,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/auth/fixtures.ts',
     'test/auth/open-pair.ts',
     'test/bootstrap/fixtures/workers.ts',
+    'test/cli/copying-process.ts',
     'test/cli/development-monitor.ts',
     'test/contracts/login-stores.ts',
     'test/contracts/statement-recorder.ts',

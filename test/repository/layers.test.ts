@@ -10,7 +10,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   engines: ['contract', '.', 'sqlite', 'postgres', 'pglite', 'engine-for-url.ts'],
   records: [
     ...['model', 'rights', 'filters', 'budget', 'changes', 'statements', 'aggregates'],
-    ...['schema', 'policy', '.', 'clients', 'migrations', 'rest'],
+    ...['schema', 'policy', '.', 'clients', 'migrations', 'copy', 'rest'],
   ],
   graphql: [
     ...['.', 'records', 'planner', 'generate-records.ts', 'graphql.ts'],

@@ -10,6 +10,7 @@ import type { Column } from './table.js'
 import type { SqlWrapper } from './sql-text.js'
 import type { SearchSql } from './search-sql.js'
 import type { Code } from '../../fields/kinds/kind.js'
+import type { ExchangeSql } from './exchange.js'
 import type { JsonSql, RowJson } from './json-sql.js'
 
 /** How an existing table is changed: in place, or by a rebuild with all its rows. */
@@ -423,4 +424,5 @@ export interface Dialect {
   readonly bulk: BulkSql
   readonly tables: TableSql
   readonly statements: StatementSql
+  readonly exchange: ExchangeSql
 }

@@ -8,8 +8,8 @@
  *   them. Only the driver parses results.
  * - A layer is a function that takes an engine and returns one with other calls (`engine-layer.ts`). From the outside:
  *   `publishStatements`, `readFromReplicas`, `batchCalls`, and the engine itself.
- * - An engine has ten members: `run`, `begin` and `close`, its `dialect`, and what belongs together in groups: `status`,
- *   `schema`, `requests`, and the optional capabilities `batching`, `processes` and `backup`. The functions in a group need
+ * - An engine has eleven members: `run`, `begin` and `close`, its `dialect`, and what belongs together in groups: `status`,
+ *   `schema`, `requests`, and the optional capabilities `batching`, `processes`, `backup` and `copying`. The functions in a group need
  *   no `this`, so that a layer can replace one of them.
  * - An engine lives in `engines/<name>/`: the `Engine` runs statements, and its `Dialect` contains all differences in SQL and
  *   values. No other code depends on an engine's name (test/repository/engines.test.ts).
@@ -25,6 +25,7 @@ import type { Log } from '../../core/log.js'
 import type { Catalogue } from './table-schema.js'
 import type { Runner, TransactionRunner, TransactionSource } from './runner.js'
 import type { Statement } from './statement.js'
+import type { EngineCopying } from './exchange.js'
 import type { Heartbeat, HeartbeatOptions } from './heartbeat.js'
 import type { Dialect } from './dialect.js'
 
@@ -259,6 +260,8 @@ export interface Engine extends TransactionSource {
    * @throws {Error} if the file exists or cannot be written, or the copy is invalid
    */
   readonly backup?: ((file: string) => void) | undefined
+  /** Reads and writes all rows for a copy into another database. Undefined for a database in memory. */
+  readonly copying?: EngineCopying | undefined
   /** Closes all connections. No statement may follow. */
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
 
+import { postgresExchange } from './exchange.js'
 import { foldCase } from '../../core/text.js'
 import { quote, quoteTable } from '../contract/quote.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
@@ -186,6 +187,7 @@ export function createPostgresDialect(
       prefersSingleKeys: false,
       countsMatches: false,
     },
+    exchange: postgresExchange,
   }
 }
 

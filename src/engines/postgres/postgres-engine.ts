@@ -23,12 +23,14 @@ import type {
   Values,
 } from '../contract/engine.js'
 import type { Dialect } from '../contract/dialect.js'
-import { isBrief } from '../contract/statement.js'
+import type { EngineCopying } from '../contract/exchange.js'
+import { frameworkScript, isBrief } from '../contract/statement.js'
 import { requestTimeoutError } from '../client-writes.js'
 import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
 import { readPostgresCatalogue, lockedTablesError } from './catalogue.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
 import type { Driver } from './driver.js'
+import { copySettings, withoutTriggers } from './exchange.js'
 import { isLockTimeout, convertPostgresError } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import { readPostgresSizes } from './planner.js'
@@ -113,6 +115,23 @@ export class PostgresEngine implements Engine, CallOwner {
       }
     },
   }
+  readonly copying: EngineCopying = {
+    snapshot: async () => {
+      const snapshot = await this.#beginCopy('begin isolation level repeatable read, read only')
+      const run: Runner['run'] = (...call) => snapshot.run(...call)
+      return { run, close: () => snapshot.rollback() }
+    },
+    begin: async () => {
+      const transaction = await this.#beginCopy('begin')
+      this.#switchesTriggersOff ??= await canRun(transaction, withoutTriggers)
+      if (this.#switchesTriggersOff)
+        await transaction.run(frameworkScript(withoutTriggers), [], 'nothing')
+      const run: Runner['run'] = (...call) => transaction.run(...call)
+      const commit = (): Promise<void> => transaction.commit()
+      const rollback = (): Promise<void> => transaction.rollback()
+      return { run, commit, rollback, checksReferences: !this.#switchesTriggersOff }
+    },
+  }
   readonly batching: CallBatching = {
     parameterTypes: ({ sql }) =>
       this.#parts.names.types.typesOf(sql, async (statement, values) =>
@@ -120,6 +139,8 @@ export class PostgresEngine implements Engine, CallOwner {
       ),
   }
   readonly #parts: EngineParts
+  /** Whether the user may switch off triggers. Undefined until the first copy. */
+  #switchesTriggersOff: boolean | undefined
   /** Short reads. Slow ones move to a connection of their own. */
   readonly #briefReads: SharedReads
   readonly #readParts: ReadParts
@@ -207,6 +228,12 @@ export class PostgresEngine implements Engine, CallOwner {
     return transaction.begin(begin + (options.transactionLimits ?? ''))
   }
 
+  async #beginCopy(begin: string): Promise<PostgresTransaction> {
+    const { pool } = this.#parts
+    const connection = await pool.acquire().catch(throwConverted)
+    return new PostgresTransaction(pool, connection).begin(`${begin}; ${copySettings}`)
+  }
+
   #catalogueReads(): Runner {
     return new ClientReads(new QueryDeadline(catalogueTime), this.#readParts)
   }
@@ -225,6 +252,21 @@ function releaseIfTimedOut(
   if (writing?.isTimedOut !== true) return
   pool.release(connection)
   throw requestTimeoutError()
+}
+
+/** Tries a statement without aborting the transaction. */
+async function canRun(runner: Runner, sql: string): Promise<boolean> {
+  const run = async (text: string): Promise<undefined> =>
+    runner.run(frameworkScript(text), [], 'nothing')
+  await run('savepoint filigree_copy')
+  const isDone = await run(sql).then(
+    () => true,
+    () => false,
+  )
+  await run(
+    `${isDone ? '' : 'rollback to savepoint filigree_copy; '}release savepoint filigree_copy`,
+  )
+  return isDone
 }
 
 function throwConverted(error: unknown): never {

@@ -19,6 +19,7 @@ import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
 import { keyLimitName } from './errors.js'
 import { decimals, sqlFunctions } from './functions.js'
+import { sqliteExchange } from './exchange.js'
 import { sqliteClassOf } from './conversions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
@@ -219,6 +220,7 @@ export const sqliteDialect: Dialect = {
     prefersSingleKeys: true,
     countsMatches: true,
   },
+  exchange: sqliteExchange,
 }
 
 export interface SqliteTraits {

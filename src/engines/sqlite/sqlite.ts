@@ -22,6 +22,7 @@ import type {
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
 import type { Dialect } from '../contract/dialect.js'
+import type { EngineCopying, Snapshot } from '../contract/exchange.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, requestTimeoutError, type Schedule } from '../client-writes.js'
@@ -64,6 +65,7 @@ class SqliteEngine implements Engine {
   readonly requests: RequestStatements
   /** Absent for databases in memory, which other connections cannot see. */
   readonly processes?: DatabaseProcesses
+  readonly copying?: EngineCopying
   #externalWrites: ExternalWrites | undefined
   readonly #open: (openTimeout?: number) => Connection
   readonly #openCopy: (file: string) => Connection
@@ -119,6 +121,15 @@ class SqliteEngine implements Engine {
     this.#readers = readers
     this.#readCosts = readCosts
     this.requests = { reads: (reading) => new SqliteClientReads(reading, parts), writes }
+    this.copying = {
+      snapshot: () => readSnapshot(() => new Connection(driver, { ...options, readOnly: true })),
+      begin: async () => {
+        const transaction = await this.#begin(true, undefined, false)
+        const run: Runner['run'] = (...call) => transaction.run(...call)
+        const commit = (): Promise<void> => transaction.commit()
+        return { run, commit, rollback: () => transaction.rollback(), checksReferences: false }
+      },
+    }
     this.processes = {
       heartbeat: (heartbeatOptions) => startSqliteHeartbeat(sharedFile, heartbeatOptions),
       externalWriteVersion: () => (this.#externalWrites ??= new ExternalWrites(this.#main)).count(),
@@ -205,7 +216,11 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async #begin(schema: boolean, timeout?: number): Promise<TransactionRunner> {
+  async #begin(
+    schema: boolean,
+    timeout?: number,
+    checksReferences = schema,
+  ): Promise<TransactionRunner> {
     await this.#writeQueue.acquire(timeout)
     try {
       const connection = this.#shared ? this.#main : await this.#openTransactionConnection()
@@ -219,6 +234,7 @@ class SqliteEngine implements Engine {
         : this.#externalWrites?.trackTransaction(connection)
       return new SqliteTransaction(connection, this.#writeQueue, {
         schema,
+        checksReferences,
         onCommitted,
       })
     } catch (error) {
@@ -269,6 +285,22 @@ class SqliteEngine implements Engine {
       if (!isBusy(error)) throw error
       return this.#writeQueue.run(() => this.#retryWhileBusy(this.#main, attempt))
     }
+  }
+}
+
+/** In WAL mode, a transaction that reads sees one state, and no writer waits for it. Source: SQLite, Isolation. */
+// eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
+async function readSnapshot(open: () => Connection): Promise<Snapshot> {
+  const connection = open()
+  connection.script('begin')
+  // The state is that of the first read.
+  connection.run(frameworkQuery('select count(*) from sqlite_schema'), [], 'first')
+  return {
+    run: (statement, values, resultKind) => connection.run(statement, values, resultKind),
+    // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
+    close: async () => {
+      connection.close()
+    },
   }
 }
 

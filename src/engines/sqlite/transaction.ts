@@ -6,6 +6,8 @@ import type { Connection } from './connection.js'
 
 interface TransactionEnd {
   readonly schema: boolean
+  /** Whether references are checked at the end of a schema change. Default true. */
+  readonly checksReferences?: boolean
   /** Called immediately after the commit. */
   readonly onCommitted: (() => void) | undefined
 }
@@ -14,17 +16,19 @@ export class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
   readonly #writeQueue: WriterLock
   readonly #schema: boolean
+  readonly #checksReferences: boolean
   readonly #onCommitted: (() => void) | undefined
   #isOver = false
 
   constructor(
     connection: Connection,
     writeQueue: WriterLock,
-    { schema, onCommitted }: TransactionEnd,
+    { schema, checksReferences = schema, onCommitted }: TransactionEnd,
   ) {
     this.#connection = connection
     this.#writeQueue = writeQueue
     this.#schema = schema
+    this.#checksReferences = checksReferences
     this.#onCommitted = onCommitted
   }
 
@@ -39,7 +43,7 @@ export class SqliteTransaction implements TransactionRunner {
   commit(): Promise<void> {
     return this.#end(() => {
       const connection = this.#activeConnection()
-      if (this.#schema) connection.checkReferences()
+      if (this.#checksReferences) connection.checkReferences()
       connection.script('commit')
       this.#onCommitted?.()
     })
