@@ -1,4 +1,5 @@
 /** The database of an application: repositories, transactions, schema. Source: public API, Records. */
+import type { Column } from '../engines/contract/table.js'
 import { markDeclared } from '../errors/copies.js'
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError } from '../errors/declaration-error.js'
@@ -107,7 +108,13 @@ export class Database implements Source {
     }
     const { tables } = this
     const isLarge = ({ name }: Table): boolean => this.sizes.rowsOf(name) >= manyRows
-    this.context = createContext({ engine, kysely, now, tables, searchLimit, isLarge, providers })
+    const statistics = {
+      isLarge,
+      valuesOf: (table: Table, column: Column) => this.sizes.valuesOf(table.name, column.name),
+    }
+    this.context = createContext({
+      ...{ engine, kysely, now, tables, searchLimit, statistics, providers },
+    })
     const hasTrigrams = this.context.dialect.can.trigramIndexes
     this.sizes = new TableSizes({ engine, tables, searchLimit, hasTrigrams })
     this.feed = new ChangeFeed({ channel: engine.processes?.channel, engine, log })

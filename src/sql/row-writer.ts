@@ -2,7 +2,7 @@
 import { join, name, raw, sql, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { SqlTable, SqlRelation } from './table.js'
 import { searchIn, type Condition } from './condition.js'
-import { scanConditionsOf, writeByCount } from './few-matches.js'
+import { scanConditionsOf, writeByCount, writeByWalk } from './few-matches.js'
 import {
   byKey,
   writeOrder,
@@ -191,7 +191,7 @@ export class RowWriter {
   ): Sql {
     const { table, where, order, limit, offset } = rows
     const { dialect } = this.context
-    if (rows.dependsOnMatches === true) return this.#fromCounted(rows, alias)
+    if (rows.reading !== undefined) return this.#fromCounted(rows, alias)
     const pieces =
       parent === undefined && order !== undefined && typeof limit === 'number'
         ? splitAtNulls(table, order, where, dialect)
@@ -217,6 +217,8 @@ export class RowWriter {
         'A list that depends on the number of its matches has an order and a limit.',
       )
     const { context } = this
+    if (context.dialect.statements.countsMatches === 'after a walk')
+      return this.#fromWalked(rows, alias, order, limit)
     const [finding, key] = [context.alias(), table.key]
     // A writer of its own, so that the other lists do not use the replaced condition of the search.
     const finder = new RowWriter(context)
@@ -228,18 +230,40 @@ export class RowWriter {
       ...{ alias, table, limit, offset, dialect: context.dialect },
       keys: sql`select ${join(keyColumns(finding, key))} from ${found}`,
       sorted,
-      near: (maxRows) => this.#testFirst(rows, alias, order, maxRows),
+      near: (maxRows) => this.#testFirst(rows, alias, order, { maxRows }),
       scanned: this.#scanInOrder(rows, alias, order, limit),
     })
   }
 
+  /** As `#fromCounted`, for engines that walk before they count. */
+  #fromWalked(rows: Rows, alias: string, order: Order, limit: number): Sql {
+    const { table, offset } = rows
+    const { dialect } = this.context
+    const matches = (condition?: Sql): Sql =>
+      sql`${this.context.table(table.name, alias)}${this.where(rows, alias, condition === undefined ? {} : { condition })}`
+    const by = this.order(order.terms, alias)
+    return writeByWalk({
+      ...{ alias, limit, offset, dialect, matches },
+      by,
+      isWalked: rows.reading === 'walked',
+      isSearch: rows.where !== undefined && searchIn(rows.where) !== undefined,
+      near: (maxRows, oneTime) => this.#testFirst(rows, alias, order, { maxRows, oneTime }),
+    })
+  }
+
   /** Tests the first rows of the order one by one. */
-  #testFirst(rows: Rows, alias: string, order: Order, maxRows: Sql): Sql {
+  #testFirst(
+    rows: Rows,
+    alias: string,
+    order: Order,
+    { maxRows, oneTime }: { readonly maxRows: Sql; readonly oneTime?: Sql | undefined },
+  ): Sql {
     const { table, withDeleted } = rows
     const { range, found, rest } = scanConditionsOf(rows)
     const pieces = splitAtNulls(table, order, range, this.context.dialect)
     const { condition, terms } = pieces?.[0] ?? { condition: range, terms: order.terms }
-    const where = this.where({ table, where: condition, withDeleted }, alias)
+    const filter = oneTime === undefined ? {} : { condition: oneTime }
+    const where = this.where({ table, where: condition, withDeleted }, alias, filter)
     const first = sql`select * from ${this.context.table(table.name, alias)}${where}${this.order(terms, alias)} limit ${maxRows}`
     const tests = definedParts(
       found && this.conditions.writeForOne(found, alias),

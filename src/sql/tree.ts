@@ -52,6 +52,9 @@ import type { Order } from './order.js'
 /** A slot, or the number itself. Databases make better plans for a limit that is part of the statement. */
 export type Limit = number | { readonly fixed: number }
 
+/** `counted`: by the number of matches. `walked`: the first rows of the order are tested before the matches are counted. */
+export type Reading = 'counted' | 'walked'
+
 /** A selection of rows of a table. */
 export interface Rows {
   readonly table: SqlTable
@@ -64,12 +67,12 @@ export interface Rows {
   readonly offset?: number | undefined
   /** Of rows that are equal in these columns, only the first one in the order is selected. */
   readonly distinct?: readonly Column[] | undefined
-  /** Reads the rows by the number of matches (`few-matches.ts`). Needs a limit. Default false. */
-  readonly dependsOnMatches?: boolean
+  /** How the matches of a list with a limit are read (`few-matches.ts`). Default: as the planner of the database decides. */
+  readonly reading?: Reading | undefined
 }
 
 /** Which related rows of each row, and their order. Default: all, by key. */
-export type RelatedRowsOf = Omit<Rows, 'table' | 'distinct' | 'dependsOnMatches'>
+export type RelatedRowsOf = Omit<Rows, 'table' | 'distinct' | 'reading'>
 
 /**
  * What is read of each row: values under keys, and related rows with a selection of their own. The result is records, which

@@ -1,8 +1,11 @@
 /** Lists of large tables have the rows of lists of small ones, whichever way the statement reads them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { connect, Field, Record, type Database, type Generated } from 'filigree'
+import { connect, Field, GraphQL, Record, type Database, type Generated } from 'filigree'
 import { TableSizes } from '../../src/records/budget/table-sizes.js'
+import { startBothEngines } from './both-engines.js'
+
+const engines = await startBothEngines()
 
 @Record({ search: ['title'], softDelete: true })
 class Letter {
@@ -57,10 +60,10 @@ const filters: [string, object][] = [
 ]
 const orders = ['priority', '-priority', 'due', '-due', '-sentAt', '-title', '-id', 'status']
 
-describe('a list of a large table', () => {
+describe.each(engines)('a list of a large table on %s', (engine, open) => {
   let database: Database
   beforeAll(async () => {
-    database = await connect('sqlite::memory:', { records: [Letter, Parcel] })
+    database = await connect(await open(), { records: [Letter, Parcel] })
     await database.sync()
     await database.records(Letter).insertMany(letters() as Iterable<never>)
     await database.records(Letter).updateWhere({ id: { lte: 20 } }, { weight: 9 })
@@ -76,13 +79,21 @@ describe('a list of a large table', () => {
     jest.restoreAllMocks()
   })
 
+  function pretendRows(rows: number): void {
+    jest.spyOn(TableSizes.prototype, 'rowsOf').mockReturnValue(rows)
+    jest.spyOn(TableSizes.prototype, 'valuesOf').mockImplementation((_table, column) => {
+      if (rows < 250_000) return undefined
+      return column === 'status' ? 2 : column === 'priority' ? 1000 : undefined
+    })
+  }
+
   /** Reads three pages by cursor, and one by offset. */
   async function readPages(
     record: typeof Letter | typeof Parcel,
     options: object,
     rows: number,
   ): Promise<unknown[]> {
-    jest.spyOn(TableSizes.prototype, 'rowsOf').mockReturnValue(rows)
+    pretendRows(rows)
     const repository = database.records(record as typeof Letter)
     const { orderBy } = options as { orderBy: never }
     const ids: unknown[] = []
@@ -112,35 +123,89 @@ describe('a list of a large table', () => {
     expect(await readPages(Parcel, options, 1_000_000)).toEqual(small)
   })
 
+  it('has the matches of a search whose order has few values', async () => {
+    const options = { search: 'late', orderBy: '-status' }
+    const small = await readPages(Letter, options, 10)
+    expect(await readPages(Letter, options, 1_000_000)).toEqual(small)
+  })
+
   it('includes deleted rows on request', async () => {
     const options = { search: 'common', orderBy: 'priority', withDeleted: true }
     const small = await readPages(Letter, options, 10)
     expect(await readPages(Letter, options, 1_000_000)).toEqual(small)
   })
 
-  it('counts matches first only if no index serves filter and order', async () => {
-    jest.spyOn(TableSizes.prototype, 'rowsOf').mockReturnValue(1_000_000)
-    const repository = database.records(Letter)
-    const countsFirst = async (options: object): Promise<boolean> => {
+  it.each([
+    'query Q($limit: Int, $offset: Int) { rows: letters(where: $where, orderBy: { due: desc }, limit: $limit, offset: $offset) { id } }',
+    'query Q($limit: Int) { rows: lettersPage(where: $where, orderBy: { due: desc }, first: $limit) { edges { node { id } } } }',
+  ])('has the same rows in GraphQL: %s', async (text) => {
+    const graphql = new GraphQL({ database, maskErrors: false, limits: { cost: 10_000_000 } })
+    graphql.schema.fromOrm(Letter)
+    const read = async (rows: number): Promise<[unknown, string[]]> => {
+      pretendRows(rows)
       const statements: string[] = []
       const listen = (message: unknown): void => {
         statements.push((message as { sql: string }).sql)
       }
       subscribe('filigree:statement', listen)
-      await repository.list({ limit: 10, ...options })
+      const document = text.replace('$where', '{ status: { eq: "closed" }, search: "late" }')
+      const result = await graphql.execute(document, { limit: 30, offset: 0 })
       unsubscribe('filigree:statement', listen)
-      return statements.some((sql) => sql.includes('filigree_few'))
+      return [JSON.parse(JSON.stringify(result)), statements]
     }
-    expect(await countsFirst({ where: { status: 'open' }, orderBy: 'priority' })).toBe(true)
-    expect(await countsFirst({ search: 'rare', orderBy: 'id' })).toBe(true)
-    expect(await countsFirst({ search: 'rare' })).toBe(false)
-    expect(await countsFirst({ where: { id: 5 }, orderBy: 'priority' })).toBe(false)
-    expect(await countsFirst({ where: { status: 'open' } })).toBe(false)
-    expect(await countsFirst({ where: { priority: 5 }, orderBy: 'priority' })).toBe(false)
-    expect(await countsFirst({ where: { weight: 5 }, orderBy: 'priority' })).toBe(false)
-    expect(await countsFirst({ where: { status: 'open' }, orderBy: 'weight' })).toBe(false)
-    expect(await countsFirst({ orderBy: 'priority' })).toBe(false)
-    jest.spyOn(TableSizes.prototype, 'rowsOf').mockReturnValue(1000)
-    expect(await countsFirst({ where: { status: 'open' }, orderBy: 'priority' })).toBe(false)
+    const [small] = await read(10)
+    const [large, statements] = await read(1_000_000)
+    expect(small).not.toHaveProperty('errors')
+    expect(large).toEqual(small)
+    expect(statements.join()).toMatch(/filigree_(few|start)/)
+  })
+
+  /** Whether a list's statement depends on the number of its matches. */
+  async function counts(options: object): Promise<boolean> {
+    const statements: string[] = []
+    const listen = (message: unknown): void => {
+      statements.push((message as { sql: string }).sql)
+    }
+    subscribe('filigree:statement', listen)
+    await database.records(Letter).list({ limit: 10, ...options })
+    unsubscribe('filigree:statement', listen)
+    return statements.some((sql) => /filigree_(few|start)/.test(sql))
+  }
+
+  it('counts matches only if no index serves filter and order', async () => {
+    pretendRows(1_000_000)
+    expect(await counts({ where: { status: 'open' }, orderBy: 'priority' })).toBe(true)
+    expect(await counts({ search: 'rare', orderBy: 'id' })).toBe(true)
+    expect(await counts({ search: 'rare' })).toBe(false)
+    expect(await counts({ where: { id: 5 }, orderBy: 'priority' })).toBe(false)
+    expect(await counts({ where: { status: 'open' } })).toBe(false)
+    expect(await counts({ where: { priority: 5 }, orderBy: 'priority' })).toBe(false)
+    expect(await counts({ where: { weight: 5 }, orderBy: 'priority' })).toBe(false)
+    expect(await counts({ where: { status: 'open' }, orderBy: 'weight' })).toBe(false)
+    expect(await counts({ orderBy: 'priority' })).toBe(false)
+    pretendRows(1000)
+    expect(await counts({ where: { status: 'open' }, orderBy: 'priority' })).toBe(false)
+  })
+
+  it('leaves lists of PostgreSQL to the planner whose filter selects few rows', async () => {
+    pretendRows(1_000_000)
+    const isPostgres = engine === 'PostgreSQL'
+    const two = { status: 'open', priority: 5 } as const
+    const options = { where: two, orderBy: '-due' }
+    const valuesOf = jest.spyOn(TableSizes.prototype, 'valuesOf')
+    valuesOf.mockImplementation((_table, column) =>
+      column === 'priority' || column === 'status' ? 10 : undefined,
+    )
+    expect(await counts(options)).toBe(true)
+    // SQLite reads rows in the order of their keys fast.
+    expect(await counts({ where: two, orderBy: '-id' })).toBe(isPostgres)
+    valuesOf.mockReturnValue(200)
+    expect(await counts(options)).toBe(!isPostgres)
+    valuesOf.mockReturnValue(undefined)
+    expect(await counts(options)).toBe(!isPostgres)
+    // Many rows are equal in the order.
+    valuesOf.mockReturnValue(10)
+    expect(await counts(options)).toBe(!isPostgres)
+    expect(await counts({ search: 'rare', orderBy: '-due' })).toBe(true)
   })
 })

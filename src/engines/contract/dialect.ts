@@ -402,11 +402,8 @@ export interface StatementSql {
   readonly listsKeys: boolean
   /** Whether a single related key is found faster by `=` than by a list. */
   readonly prefersSingleKeys: boolean
-  /**
-   * Whether lists of large tables are read by the number of their matches, because the planner does not know how many rows have
-   * a value.
-   */
-  readonly countsMatches: boolean
+  /** How lists of large tables are read by the number of their matches (`sql/few-matches.ts`). */
+  readonly countsMatches: 'first' | 'after a walk'
 }
 
 export interface Dialect {

@@ -301,6 +301,8 @@ export interface TableSize {
   readonly rows: number
   /** The average bytes of the values of a row; 0 if unknown. */
   readonly rowBytes: number
+  /** The number of different values of columns that have few, by column. Absent if unknown. */
+  readonly values?: ReadonlyMap<string, number>
 }
 
 /** Messages between processes. Processes subscribe to topics, which are arbitrary 32-bit numbers. */

@@ -185,7 +185,7 @@ export function createPostgresDialect(
       // PostgreSQL plans both forms equally.
       listsKeys: false,
       prefersSingleKeys: false,
-      countsMatches: false,
+      countsMatches: 'after a walk',
     },
     exchange: postgresExchange,
   }

@@ -5,17 +5,25 @@ import { quoteTable } from '../contract/quote.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
+/** The values of columns are counted in tables of this size, because reading all rows of smaller ones takes little time. */
+const minWalkedRows = 250_000
+
 /**
  * Reads the approximate sizes of tables from statistics: the rows counted by ANALYZE without the rows deleted since, or
  * the rows written since, whichever is larger. The bytes of a row come from the pages that VACUUM has counted. Reading
- * the size of a table's file would wait for locks. Source: PostgreSQL, pg_class; TOAST; The Cumulative Statistics System.
+ * the size of a table's file would wait for locks. A column whose values ANALYZE expects to grow with the table has no
+ * positive number of values. Source: PostgreSQL, pg_class; pg_stats; TOAST; The Cumulative Statistics System.
  */
 const statement = frameworkQuery(
   `select named.name,
       greatest(c.reltuples - pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), 0),
-      current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0)
+      current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0),
+      (select json_object_agg(s.attname, s.n_distinct) from pg_stats s
+        where c.reltuples >= ${minWalkedRows} and s.schemaname = n.nspname
+        and s.tablename = c.relname and s.n_distinct > 0 and not s.inherited)
     from unnest(cast($1 as text[]), cast($2 as text[])) as named (name, quoted)
     join pg_class c on c.oid = to_regclass(named.quoted)
+    join pg_namespace n on n.oid = c.relnamespace
     left join pg_class large on large.oid = c.reltoastrelid
     where c.relkind in ('r', 'm')`,
   { together: 'calls' },
@@ -30,13 +38,20 @@ export async function readPostgresSizes(
 ): Promise<ReadonlyMap<string, TableSize>> {
   const rows = await runner.run(statement, [tables, tables.map(quoteTable)], 'rows')
   return new Map(
-    rows.map(([name, count, bytes]) => {
+    rows.map(([name, count, bytes, values]) => {
       // A page is never empty, so few rows seem large.
       const isFew = Number(count) < minMeasuredRows
       const rowBytes = isFew ? 0 : Math.round(Number(bytes ?? 0))
-      return [String(name), { rows: Math.round(Number(count)), rowBytes }]
+      const size = { rows: Math.round(Number(count)), rowBytes }
+      return [String(name), values === null ? size : { ...size, values: readValues(values) }]
     }),
   )
+}
+
+/** @param values JSON: `{ status: 3 }` */
+function readValues(values: unknown): ReadonlyMap<string, number> {
+  const read = typeof values === 'string' ? (JSON.parse(values) as object) : (values as object)
+  return new Map(Object.entries(read))
 }
 
 interface PlanNode {

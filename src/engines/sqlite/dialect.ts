@@ -218,7 +218,7 @@ export const sqliteDialect: Dialect = {
     belongsTo: { maxTables: 30, join: 'left' },
     listsKeys: true,
     prefersSingleKeys: true,
-    countsMatches: true,
+    countsMatches: 'first',
   },
   exchange: sqliteExchange,
 }

@@ -16,8 +16,11 @@ import { hasUnplannedInput } from '../records/declare-arguments.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/condition.js'
+import type { Limit, Reading } from '../../sql/tree.js'
 import { readRequestedPage } from '../records/pages.js'
-import { inGivenShard } from '../records/query-reader.js'
+import { inGivenShard, type QueryReader } from '../records/query-reader.js'
+import { listReadingOf } from '../../records/statements/select-rows.js'
+import type { RecordsContext } from '../../records/statements/source.js'
 import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
@@ -119,15 +122,17 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
   const object = compiler.object(objectOf(field.type), model, nodes)
   if (isUnplannable(object)) return object
   if (kind === 'list') {
-    return (args, reader) => {
+    return (args, reader, context) => {
       if (hasUnplannedInput(args))
         return unplannable(`Resolvers read arguments of ${field.name} beyond those of relations.`)
       const query = reader.list(model, args, isFixed)
       const { table } = model
       checkShard(table, query.where)
+      const rows = { table, ...query }
+      const reading = readingOf(rows, rows.limit, reader, context)
       return (relationQueries) => ({
         query: 'objects',
-        rows: { table, ...query },
+        rows: { ...rows, reading },
         selection: selectionOf(object, relationQueries),
       })
     }
@@ -175,6 +180,23 @@ function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoo
       limit: reader.values.push(page.count) - 1,
       oneMore: reader.values.push(page.count + 1) - 1,
     }
-    return (relationQueries) => pageOf(model, entries, page, slots, relationQueries)
+    const selected = { table: model.table, where: page.filter, order: page.readingOrder }
+    const reading = readingOf(selected, slots.oneMore, reader, context)
+    return (relationQueries) => {
+      const query = pageOf(model, entries, page, slots, relationQueries)
+      return { ...query, rows: { ...query.rows, reading } }
+    }
   }
+}
+
+/** How a list with a limit reads its matches. Statements that read them in another way have another key. */
+function readingOf(
+  rows: Parameters<typeof listReadingOf>[0],
+  limit: Limit,
+  reader: QueryReader,
+  context: RecordsContext,
+): Reading | undefined {
+  const reading = typeof limit === 'number' ? listReadingOf(rows, context) : undefined
+  if (reading !== undefined) reader.key += reading
+  return reading
 }

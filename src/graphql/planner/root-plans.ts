@@ -62,6 +62,8 @@ export type ReadRoot = (
 interface Prepared {
   readonly plan: Plan
   readonly values: readonly unknown[]
+  /** The version of the tables' sizes for which the plan was made. */
+  readonly sizes: number
 }
 
 const needsResolverAccess = unplannable(
@@ -203,14 +205,15 @@ export class PlannedQuery implements RootPlan {
   ): Prepared | Unplannable | undefined {
     const { context } = database
     const ready = this.#ready.get(context)
-    if (ready !== undefined) return ready
+    const sizes = database.sizes.version
+    if (ready?.sizes === sizes) return ready
     const reader = this.#preparation.reader(database, caller)
     const root = this.#read(this.#args.read(variables), reader, context)
     if (typeof root !== 'function') return root
     const relationQueries = this.#preparation.relationQueries(variables, reader)
     if (isUnplannable(relationQueries)) return relationQueries
     const plan = this.#preparation.statement(context, reader.key, () => root(relationQueries))
-    const prepared = { plan, values: arrangeValues(plan, reader.values) }
+    const prepared = { plan, values: arrangeValues(plan, reader.values), sizes }
     // Results that depend on the caller are never cached, because another caller would get the same rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared

@@ -50,6 +50,11 @@ export class TableSizes implements CostBasis {
     return this.#sizes.get(name)?.rowBytes ?? 0
   }
 
+  /** The number of different values of a column that has few, by the names in the database. `undefined` if unknown. */
+  valuesOf(name: string, column: string): number | undefined {
+    return this.#sizes.get(name)?.values?.get(column)
+  }
+
   /**
    * Reads the sizes again if they are old.
    *

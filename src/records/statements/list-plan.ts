@@ -46,7 +46,7 @@ export function planList<T extends object>(
     hasOffset,
     distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
     selected: additional,
-    dependsOnMatches: selected.dependsOnMatches && limit !== undefined && distinct === undefined,
+    reading: limit === undefined || distinct !== undefined ? undefined : selected.reading,
   })
   if (additional === undefined && !order.terms.some(({ column }) => isDerived(column)))
     return { plan, values, additions: undefined }

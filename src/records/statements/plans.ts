@@ -11,6 +11,7 @@ import type {
   Change,
   Limit,
   Query,
+  Reading,
   RelatedRowsOf,
   Rows,
   Selection,
@@ -34,7 +35,7 @@ export interface ListClauses {
   readonly hasOffset?: boolean
   readonly distinct?: readonly Column[] | undefined
   readonly selected?: ListSelection | undefined
-  readonly dependsOnMatches?: boolean
+  readonly reading?: Reading | undefined
 }
 
 /** Counts and related rows that are read with the rows. They follow the values of the order. */
@@ -84,10 +85,10 @@ export class TablePlans {
 
   /** Values: the filter's, then limit, then offset. */
   list(filter: PreparedFilter, order: Order, clauses: ListClauses): Plan {
-    const { hasLimit = false, hasOffset = false, distinct, selected, dependsOnMatches } = clauses
+    const { hasLimit = false, hasOffset = false, distinct, selected, reading } = clauses
     const { count } = filter
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
-    const form = `${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${dependsOnMatches === true ? 'M' : ''}`
+    const form = `${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${reading ?? ''}`
     const key = `l${keyOf(filter)}o${order.key}${form}${only}${selected?.key ?? ''}`
     return this.get(key, () => ({
       query: 'rows',
@@ -95,7 +96,7 @@ export class TablePlans {
         ...this.#rows(filter, hasLimit ? count : undefined),
         order,
         distinct,
-        dependsOnMatches,
+        reading,
         offset: hasOffset ? count + (hasLimit ? 1 : 0) : undefined,
       },
       derived: derivedColumnsOf(order).map((column) => column.derived),

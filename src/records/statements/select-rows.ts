@@ -6,7 +6,8 @@ import type { RecordsContext, Source } from './source.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { afterCursor } from '../filters/cursors.js'
 import { allOf } from '../../sql/condition.js'
-import { dependsOnMatches } from '../../sql/few-matches.js'
+import { readingOf } from '../../sql/few-matches.js'
+import type { Reading } from '../../sql/tree.js'
 import { readNumber } from './read-records.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Order } from '../../sql/order.js'
@@ -69,8 +70,8 @@ export interface OrderedRows extends SelectedRows {
   readonly order: Order
   /** The number of rows before the page, if its cursor counts them. */
   readonly skippedRows: number
-  /** Whether a list with a limit is read by the number of its matches. */
-  readonly dependsOnMatches: boolean
+  /** How a list with a limit reads its matches. */
+  readonly reading: Reading | undefined
 }
 
 const all: PreparedFilter = { condition: undefined, key: '', count: 0, withDeleted: false }
@@ -103,7 +104,7 @@ export function selectOrdered<T extends object>(
   const selectsAll = after === undefined && where === undefined && search === undefined
   if (selectsAll && view === undefined) {
     const { filter, values } = selectRows(table, context, options)
-    return { filter, values, order: requestedOrder, skippedRows: 0, dependsOnMatches: false }
+    return { filter, values, order: requestedOrder, skippedRows: 0, reading: undefined }
   }
   const reader = new FilterReader(context, view !== undefined)
   const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
@@ -123,12 +124,24 @@ export function selectOrdered<T extends object>(
   const condition = allOf(visibleCondition, cursorCondition)
   const skippedRows = hasOffsetCursor ? readOffsetCursor(after) : 0
   const { filter, values } = toSelected(condition, reader, withDeleted)
-  const { countsMatches } = context.dialect.statements
-  const mayDepend = countsMatches && context.isLarge(table)
+  const selected = { table, where: visibleCondition, order, withDeleted }
   return {
     ...{ filter, values, order, skippedRows },
-    dependsOnMatches: mayDepend && dependsOnMatches(table, visibleCondition, order, withDeleted),
+    reading: listReadingOf(selected, context),
   }
+}
+
+/** How a list with a limit reads its matches. */
+export function listReadingOf(
+  selected: { readonly table: Table } & Parameters<typeof readingOf>[0],
+  { dialect, statistics }: RecordsContext,
+): Reading | undefined {
+  const { table } = selected
+  if (!statistics.isLarge(table)) return undefined
+  return readingOf(selected, {
+    counts: dialect.statements.countsMatches,
+    valuesOf: (column) => statistics.valuesOf(table, column),
+  })
 }
 
 function readCondition<T extends object>(

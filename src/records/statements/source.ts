@@ -5,6 +5,7 @@
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Engine, Runner } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Table } from '../model/table.js'
@@ -22,11 +23,11 @@ export function createContext({
   now,
   tables,
   searchLimit,
-  isLarge,
+  statistics,
   providers,
 }: Pick<
   RecordsContext,
-  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'isLarge' | 'providers'
+  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'statistics' | 'providers'
 >): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
@@ -47,7 +48,7 @@ export function createContext({
     plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table, now)),
     now,
-    isLarge,
+    statistics,
     providers,
   })
 }
@@ -70,10 +71,16 @@ export interface RecordsContext extends FilterContext {
   checksOf(table: Table): WriteChecks
   /** Milliseconds since 1970. */
   now(): number
-  /** Whether the table is so large that reading all of its rows takes noticeable time. False until its size is known. */
-  isLarge(table: Table): boolean
+  readonly statistics: TableStatistics
   /** Providers for hooks. */
   readonly providers: RecordProviders
+}
+
+export interface TableStatistics {
+  /** Whether the table is so large that reading all of its rows takes noticeable time. False until its size is known. */
+  readonly isLarge: (table: Table) => boolean
+  /** The number of different values of a column that has few. `undefined` if unknown. */
+  readonly valuesOf: (table: Table, column: Column) => number | undefined
 }
 
 export interface RecordProviders {
