@@ -329,6 +329,10 @@ function suggestFormat(rule: string, value: unknown): string {
   return `${didYouMean(value, names)} Formats: ${names.join(', ')}.`.trim()
 }
 
+/** The name of a type in SQL, which statements contain as it is: `numeric(10, 2)[]`, `billing."Status"`. */
+const typeName =
+  /^(?:[A-Za-z_]\w*|"\w+")(?:[ .](?:[A-Za-z_]\w*|"\w+"))*(?: ?\(\d+(?:, ?-?\d+)?\))?(?: [A-Za-z ]+)?(?:\[\d*\])*$/
+
 /** The maximum precision that all databases with PostgreSQL's protocol support. */
 const maxDigits = 38
 
@@ -347,6 +351,7 @@ const satisfies: Readonly<
   'a regular expression': isPattern,
   'a format': (value) => typeof value === 'string' && Object.hasOwn(formats, value),
   'a list of values': (value) => Array.isArray(value) && value.length > 0,
+  'the name of a type': (value) => typeof value === 'string' && typeName.test(value),
   'a name': (value) => typeof value === 'string' && value !== '',
   'false, a role or a list of roles': isWriteRule,
   'a text': (value) => typeof value === 'string',

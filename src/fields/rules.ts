@@ -151,6 +151,11 @@ export interface FieldRules {
   check?: boolean
   /** For records: the database computes the value, so that nobody writes it: `total = price * count`. Default false. */
   generated?: boolean
+  /**
+   * For records: PostgreSQL's own type of the column: `'citext'`, `'order_status'`, `'int4[]'`. The start stops if the
+   * database has no such type. SQLite ignores it. Default: the type of the kind.
+   */
+  type?: string
   /** For records: the field's former name. A migration renames the column. */
   was?: string
   /** Set by decorators of relations only: the value is another record, loaded on demand. */
@@ -197,6 +202,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   column: 'a name',
   check: 'true or false',
   generated: 'true or false',
+  type: 'the name of a type',
   was: 'a name',
   relation: 'true or false',
 }
@@ -214,6 +220,7 @@ export type RuleValue =
   | 'a format'
   | 'a list of values'
   | 'a name'
+  | 'the name of a type'
   | 'a text'
   | 'texts by value'
   | 'texts or functions by rule'

@@ -71,7 +71,7 @@ function writeTest(
   const write = operatorOf(operator).sql
   if (isNull !== undefined || write === undefined)
     return sql`${value} ${raw(isNull === true ? 'is null' : 'is not null')}`
-  return write({ dialect, column: value, isNullable: true, value: slot(slotIndex) })
+  return write({ dialect, column: value, isNullable: true, isArray: false, value: slot(slotIndex) })
 }
 
 function writeValue(

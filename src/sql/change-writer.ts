@@ -168,8 +168,11 @@ function updateEachParts(
   const own = context.changedName(table.name)
   const isNotDeleted = notDeleted(table, own)
   const columnNames = columns.map((_, index) => `c${index}`)
+  // The keys are the first list.
+  const itemAt = (index: number): Sql =>
+    wrap(lists.item(types[index + 1] ?? ''), name(valuesName, `c${index}`))
   const sets = columns.map((column, index) =>
-    set(column, addedValue(own, sums, column, name(valuesName, `c${index}`))),
+    set(column, addedValue(own, sums, column, itemAt(index))),
   )
   const tests = sums.map((column, index) => {
     const [low, high] = [`l${index}`, `h${index}`]
@@ -274,7 +277,11 @@ function valuesOf(
   }
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
   const values = of.map((type, index) => wrap(lists.list(type), slot(index)))
-  return sql`select * from ${wrap(lists.rows, join(values))}`
+  const rows = wrap(lists.rows, join(values))
+  if (of.every((type) => lists.item(type) === undefined)) return sql`select * from ${rows}`
+  const names = of.map((_, index) => name(`c${index}`))
+  const items = of.map((type, index) => wrap(lists.item(type), names[index] as Sql))
+  return sql`select ${join(items)} from ${rows} as ${name(valuesName)} (${join(names)})`
 }
 
 /** Advances the sequence beyond inserted keys, in the same statement: no round trip, and a failure undoes both. */

@@ -229,6 +229,7 @@ export class ConditionWriter {
         dialect: this.#context.dialect,
         column: ref(alias, column),
         isNullable: false,
+        isArray: false,
         value: rowOf(values),
       })
     }
@@ -236,6 +237,7 @@ export class ConditionWriter {
       dialect: this.#context.dialect,
       column: this.#operand({ column, path, isText }, alias),
       isNullable: column.nullable || path !== undefined,
+      isArray: column.isArray,
       value: slot(slotIndex),
     })
   }

@@ -56,6 +56,8 @@ export interface ComparisonParts {
   readonly dialect: Dialect
   readonly column: Sql
   readonly isNullable: boolean
+  /** Whether it is a list that the engine stores as an array. */
+  readonly isArray: boolean
   /** The placeholder of the operand. */
   readonly value: Sql
 }
@@ -208,7 +210,8 @@ export const operators = {
     operand: 'item',
     meaning: 'The list contains this value.',
     cost: 10,
-    sql: ({ column, value, dialect }) => filled(dialect.lists.has, { c: column, v: value }),
+    sql: ({ column, value, dialect, isArray }) =>
+      filled(dialect.lists.has(isArray), { c: column, v: value }),
   },
   isNull: {
     fits: all,

@@ -3,7 +3,7 @@
  * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
-import type { ActualTable, TableSchema } from './table-schema.js'
+import type { ActualColumn, ActualTable, TableSchema } from './table-schema.js'
 import type { ValueClass } from './conversions.js'
 import type { Row, Runner, TransactionSource } from './runner.js'
 import type { Column } from './table.js'
@@ -119,6 +119,8 @@ export interface InsertLists {
   readonly lockClause: string
   /** SQL around the placeholder of a list. */
   list(type: string): SqlWrapper
+  /** SQL around one value of such a list; `undefined` if it has the type. */
+  item(type: string): SqlWrapper | undefined
   /** The list of one column's values in all rows. */
   write(rows: readonly (readonly unknown[])[], position: number): unknown
 }
@@ -176,7 +178,9 @@ export interface DialectAbilities {
 /** The types of columns. */
 export interface TypeSql {
   /** The column's type in `CREATE TABLE`, collation included. */
-  columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string
+  columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field' | 'type'>): string
+  /** Types that fields name. Undefined if the engine ignores these names. */
+  readonly declared?: DeclaredTypes
   /**
    * The definition of a column with generated numbers, which end at the largest safe integer.
    *
@@ -184,8 +188,8 @@ export interface TypeSql {
    * @param isKey whether the column is the whole primary key
    */
   incrementColumn(name: string, isKey: boolean): string
-  /** SQL of the current time as a column's default, by storage class. */
-  readonly now: Readonly<Partial<Record<Column['storage'], string>>>
+  /** SQL of the current time as a column's default; `undefined` for columns without times. */
+  now(column: Column): string | undefined
   /**
    * @param type as the catalogue writes it
    * @returns the class of the values in such columns; `undefined` for types that records never use
@@ -196,6 +200,20 @@ export interface TypeSql {
    * other forms too. Tables contain it as a check.
    */
   formTest?(column: Column): string | undefined
+}
+
+/** The engine's own types, as far as fields name them. */
+export interface DeclaredTypes {
+  /** @returns why the type does not fit the field */
+  findProblem(column: Column): { readonly message: string; readonly remedy: string } | undefined
+  /** @returns the name as the catalogue writes it, without modifiers: `int4[]` → `integer[]` */
+  nameOf(type: string): string
+  /** @returns the type of a list's items: `order_status[]` → `order_status` */
+  itemTypeOf(type: string): string
+  /** Whether a column of the database has the type. */
+  isSame(type: string, actual: ActualColumn): boolean
+  /** Whether it is no enum that a migration makes. */
+  isBuiltIn(type: string): boolean
 }
 
 /** Values of columns: their conversion for the driver, and SQL that converts or combines them. */
@@ -227,8 +245,12 @@ export interface ValueSql {
    * undefined for columns without such values.
    */
   malformedRow(table: string, key: Column, column: Column): string | undefined
+  /** Whether patterns must be compared with the text of the column, because its type has no patterns. Default: never. */
+  needsTextForPatterns?(column: Column): boolean
+  /** SQL around a column of which the minimum or maximum is taken. Default: none. */
+  extremes?(column: Column): SqlWrapper | undefined
   /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
-  lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
+  lengthOf(column: Pick<Column, 'storage' | 'isUuid' | 'type' | 'isArray' | 'field'>): string
   /** Whether SQL can add a number to the stored value. Default: true for all numeric columns. */
   canAdd?(column: Column): boolean
   /**
@@ -263,8 +285,10 @@ export interface ListSql {
   encode(column: Column, values: readonly unknown[]): unknown
   /** SQL around the placeholder of an encoded list, after the column's name. */
   readonly test: readonly [before: string, after: string]
-  /** A test of a list column `{c}` for an item, whose JSON text is `{v}`. */
-  readonly has: string
+  /** A test of a list column `{c}` for an item `{v}`. */
+  has(isArray: boolean): string
+  /** The item for the test, from its JSON text. */
+  itemOf(json: string, isArray: boolean): unknown
 }
 
 /** Keys of several columns. As a value of a statement, a key is the JSON list of its parts. */

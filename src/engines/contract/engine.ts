@@ -22,7 +22,7 @@
 import type { Isolation } from '../../core/transaction.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
-import type { Catalogue } from './table-schema.js'
+import type { Catalogue, DatabaseTypes } from './table-schema.js'
 import type { Runner, TransactionRunner, TransactionSource } from './runner.js'
 import type { Statement } from './statement.js'
 import type { EngineCopying } from './exchange.js'
@@ -196,6 +196,8 @@ export interface EngineSchema {
    * @throws {DeclarationError} `SCHEMA_LOCKED` if a table was locked for too long
    */
   readonly catalogue: (runner: Runner, names?: readonly string[]) => Promise<Catalogue>
+  /** Reads types by their names. Undefined if fields cannot name the engine's types. */
+  readonly types?: (runner: Runner, names: readonly string[]) => Promise<DatabaseTypes>
   /** The approximate sizes by table, without reading all rows. */
   readonly sizes: (tables: readonly string[]) => MaybePromise<ReadonlyMap<string, TableSize>>
 }

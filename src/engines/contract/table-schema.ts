@@ -28,6 +28,8 @@ export interface ActualColumn {
   readonly type: string
   /** As `create table` writes it: `text collate "C"`. Default: the type. */
   readonly sql?: string | undefined
+  /** The values of an enum that the database declares, or of the items of an array. */
+  readonly labels?: readonly string[] | undefined
   readonly nullable: boolean
   /** Rows can be inserted without a value: it is nullable, has a default, or is an identity column. */
   readonly optional: boolean
@@ -97,6 +99,8 @@ export interface ColumnSchema {
   readonly oldNames?: readonly string[] | undefined
   /** As written in `create table`: `text collate "C"`. */
   readonly type: string
+  /** Set if the field names the type. */
+  readonly declared?: DeclaredType | undefined
   readonly nullable: boolean
   /** The database generates its values. */
   readonly increment: boolean
@@ -108,6 +112,29 @@ export interface ColumnSchema {
   readonly checks?: readonly CheckSchema[]
   /** The field for messages: `Product.price`. */
   readonly origin: string
+}
+
+/** The type of a column that its field names. */
+export interface DeclaredType {
+  /** As the catalogue writes it, without modifiers: `integer[]`. */
+  readonly name: string
+  /** The type itself, or that of a list's items, as the field names it. */
+  readonly item: string
+  /** The values that the type must have, if the field is an enum. */
+  readonly labels?: readonly string[] | undefined
+}
+
+/** A type of the database. */
+export interface DatabaseType {
+  /** The values of an enum. */
+  readonly labels: readonly string[] | undefined
+}
+
+/** Types by the names that fields use. */
+export interface DatabaseTypes {
+  readonly found: ReadonlyMap<string, DatabaseType>
+  /** The names of all types, to suggest one. Empty if every type was found. */
+  readonly names: readonly string[]
 }
 
 /** A check constraint on a column. */

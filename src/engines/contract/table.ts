@@ -58,6 +58,10 @@ export interface Column {
    * Whether its values are UUIDs, stored in lower case: a UUID key, a foreign key of one, or a field of kind `uuid`.
    */
   readonly isUuid: boolean
+  /** The type that the field names, as it is written there. Engines without such types ignore it. */
+  readonly type: string | undefined
+  /** Whether it is a list that engines with arrays store as an array of `type`. Other engines store it as JSON. */
+  readonly isArray: boolean
   /**
    * For a key or foreign key of several columns: these columns, in order. The table has no column of this one's name: its
    * value is the JSON list of their values, as text.

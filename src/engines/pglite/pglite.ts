@@ -30,7 +30,7 @@ import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkScript } from '../contract/statement.js'
-import { readPostgresCatalogue } from '../postgres/catalogue.js'
+import { readPostgresCatalogue, readPostgresTypes } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { convertPostgresError } from '../postgres/errors.js'
 import { batchCalls } from '../postgres/batching/batch-calls.js'
@@ -194,6 +194,7 @@ class PgliteEngine implements Engine {
   readonly schema: EngineSchema = {
     change: (work, options) => this.#changeSchema(work, options),
     catalogue: readPostgresCatalogue,
+    types: readPostgresTypes,
     sizes: (tables) => readPostgresSizes(this, tables),
   }
   readonly requests: RequestStatements = {

@@ -15,7 +15,9 @@ export const postgresLists: InsertLists = {
     where attrelid = cast($1 as regclass) and attnum > 0 and not attisdropped`,
   rows: ['unnest(', ')'],
   lockClause: 'for no key update',
-  list: (type) => ['cast(', ` as ${type}[])`],
+  // A list of arrays with different lengths cannot be an array, so they are sent as text.
+  list: (type) => ['cast(', ` as ${isArrayType(type) ? 'text' : type}[])`],
+  item: (type) => (isArrayType(type) ? ['cast(', ` as ${type})`] : undefined),
   write: (rows, position) => {
     let text = '{'
     let separator = ''
@@ -25,6 +27,10 @@ export const postgresLists: InsertLists = {
     }
     return `${text}}`
   },
+}
+
+function isArrayType(type: string): boolean {
+  return type.endsWith('[]')
 }
 
 function toArrayItem(value: unknown): string {

@@ -12,6 +12,7 @@ import type {
   ActualForeignKey,
   ActualIndex,
   Catalogue,
+  DatabaseTypes,
 } from '../contract/table-schema.js'
 import { readTimestamp } from './timestamps.js'
 
@@ -75,7 +76,7 @@ export async function readPostgresCatalogue(
     (await runner.run(frameworkQuery(sql(scope), { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, MutableTable>()
   for (const row of await read(columnsSql)) {
-    const [table, name, type, notNull, preset, kind, sql, isCounted, hasDefault] = row
+    const [table, name, type, notNull, preset, kind, sql, isCounted, hasDefault, labels] = row
     getTable(tables, table, String(kind)).columns.set(String(name), {
       name: String(name),
       type: String(type),
@@ -84,6 +85,7 @@ export async function readPostgresCatalogue(
       optional: notNull === false || hasDefault === true || isCounted === true,
       preset: preset === null ? undefined : toUtcDefault(preset as string),
       increment: isCounted === true,
+      ...((labels as string[]).length > 0 && { labels: labels as string[] }),
     })
   }
   for (const row of await read(indexesSql)) {
@@ -213,6 +215,38 @@ function isOneOf(value: string, names: readonly string[]): string {
   return `coalesce(${value} in (${['null', ...list].join(', ')}), false)`
 }
 
+/** The values of an enum `t`, of the items of an array, or of what a domain stores. */
+function labelsOf(type: string): string {
+  return `array(select e.enumlabel::text from pg_enum e
+    where e.enumtypid in (${type}.oid, ${type}.typelem, ${type}.typbasetype) order by e.enumsortorder)`
+}
+
+/** Reads types by their names, as statements find them. */
+export async function readPostgresTypes(
+  runner: Runner,
+  names: readonly string[],
+): Promise<DatabaseTypes> {
+  const query = (sql: string): ReturnType<typeof frameworkQuery> =>
+    frameworkQuery(sql, { isFresh: true })
+  const { rows } = await runner.run(query(typesSql), [names], 'all')
+  const found = new Map(
+    rows.map(([name, labels]) => {
+      const list = labels as string[]
+      return [String(name), { labels: list.length === 0 ? undefined : list }]
+    }),
+  )
+  if (names.every((name) => found.has(name))) return { found, names: [] }
+  const visible = await runner.run(query(typeNamesSql), [], 'all')
+  return { found, names: visible.rows.map(([name]) => String(name)) }
+}
+
+const typesSql = `select named.name, ${labelsOf('t')}
+  from unnest(cast($1 as text[])) as named (name) join pg_type t on t.oid = to_regtype(named.name)`
+
+const typeNamesSql = `select t.typname from pg_type t
+  where pg_type_is_visible(t.oid) and t.typelem = 0 and t.typtype in ('b', 'd', 'e', 'r', 'm')
+  order by 1`
+
 const columnsSql = ({
   isInside,
   isNamed,
@@ -222,7 +256,7 @@ const columnsSql = ({
       and not k.convalidated and a.attnum = any(k.conkey)),
     case when ${isNamed} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
     format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
-    a.attidentity <> '', a.atthasdef
+    a.attidentity <> '', a.atthasdef, ${labelsOf('t')}
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation

@@ -12,7 +12,8 @@ import {
 } from '../contract/json-sql.js'
 import { AnyJson } from '../contract/any-json.js'
 import type { Column } from '../contract/table.js'
-import { join, literal, raw, sql, type Sql } from '../contract/sql-text.js'
+import { arrayJson } from './declared-types.js'
+import { join, literal, raw, sql, wrap, type Sql } from '../contract/sql-text.js'
 
 const mark: Piece = { json: '"' }
 const largestFloat = '1.7976931348623157e308'
@@ -108,6 +109,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
   /** JSON, or null. */
   #value(field: JsonField, column: Sql): Sql {
     const text = sql`cast(${column} as text)`
+    const { column: of } = field
     switch (field.form) {
       case 'id':
         return field.idPrefix === undefined
@@ -131,7 +133,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
       case 'json':
         return this.#escaped(text)
       case 'list':
-        return this.#items(field.itemForm, column)
+        return this.#items(field.itemForm, of.isArray ? wrap(arrayJson(of), column) : column)
       default:
         return this.#escaped(this.textOf(field.column, column))
     }

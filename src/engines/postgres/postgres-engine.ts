@@ -27,7 +27,7 @@ import type { EngineCopying } from '../contract/exchange.js'
 import { frameworkScript, isBrief } from '../contract/statement.js'
 import { requestTimeoutError } from '../client-writes.js'
 import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
-import { readPostgresCatalogue, lockedTablesError } from './catalogue.js'
+import { lockedTablesError, readPostgresCatalogue, readPostgresTypes } from './catalogue.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
 import type { Driver } from './driver.js'
 import { copySettings, withoutTriggers } from './exchange.js'
@@ -98,6 +98,7 @@ export class PostgresEngine implements Engine, CallOwner {
           : error
       }
     },
+    types: readPostgresTypes,
     sizes: (tables) => readPostgresSizes(this.#catalogueReads(), tables),
   }
   readonly requests: RequestStatements = {

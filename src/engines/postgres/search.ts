@@ -36,8 +36,8 @@ export function createPostgresSearch(
     })
     return `(${parts.join(' || ')})`
   }
-  const textOf = ({ name, isUuid }: Column, of = ''): string =>
-    isUuid ? uuidText.join(of + quote(name)) : of + quote(name)
+  const textOf = ({ name, isUuid, type }: Column, of = ''): string =>
+    isUuid || type !== undefined ? uuidText.join(of + quote(name)) : of + quote(name)
   const vectorOf = ({ search, alias }: SearchParts): Sql =>
     raw(vector(search.columns.map((column) => textOf(column, `${quote(alias)}.`))))
   const queryOf = ({ value }: SearchParts): Sql =>

@@ -82,11 +82,7 @@ export const sqliteDialect: Dialect = {
     // `autoincrement` never reuses the id of a deleted row.
     incrementColumn: (name) =>
       `${name} integer primary key autoincrement constraint ${keyLimitName} check (${name} <= ${Number.MAX_SAFE_INTEGER})`,
-    now: {
-      timestamp: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
-      date: "(strftime('%Y-%m-%d', 'now'))",
-      time: "(strftime('%H:%M:%S', 'now'))",
-    },
+    now: ({ storage }) => currentTimes[storage],
     classOf: sqliteClassOf,
     formTest: ({ storage, field: { entry } }) =>
       storage === 'decimal' && entry.digits ? decimalTest(entry.digits) : undefined,
@@ -145,7 +141,8 @@ export const sqliteDialect: Dialect = {
       return unlistedStorages.has(storage) ? undefined : JSON.stringify(values)
     },
     test: ['in (select value from json_each(', '))'],
-    has: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
+    has: () => "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
+    itemOf: (json) => json,
   },
   keys: { json: ['', ''], entries: ['json_each(', ')'] },
   json: {
@@ -221,6 +218,13 @@ export const sqliteDialect: Dialect = {
     countsMatches: 'first',
   },
   exchange: sqliteExchange,
+}
+
+/** SQL of the current time, by storage class. */
+const currentTimes: Readonly<Partial<Record<Column['storage'], string>>> = {
+  timestamp: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+  date: "(strftime('%Y-%m-%d', 'now'))",
+  time: "(strftime('%H:%M:%S', 'now'))",
 }
 
 export interface SqliteTraits {

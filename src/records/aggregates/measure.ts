@@ -112,7 +112,7 @@ function fieldMeasure(
     column,
     key: `${operation}${keyOf(table, column)}`,
     ...(operation !== '' && {
-      template: `${operation}(${column.isUuid ? (dialect.values.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
+      template: `${operation}(${dialect.values.extremes?.(column)?.join('{c}') ?? '{c}'})`,
     }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {

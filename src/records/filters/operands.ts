@@ -103,7 +103,9 @@ export class ColumnOperand extends FilterOperand {
     const isItem = operatorOf(operator).operand === 'item'
     const isOfItsKind = value !== null && (isItem ? isOfKind(value, entry) : codec.accepts(value))
     const stored = readOperand(codec.column, value, { path, operator, isOfItsKind })
-    return isItem ? JSON.stringify(toJson(stored, entry)) : codec.encode(stored)
+    if (!isItem) return codec.encode(stored)
+    const json = JSON.stringify(toJson(stored, entry))
+    return this.dialect.lists.itemOf(json, codec.column.isArray)
   }
 
   override encodeText(text: string, path: string): string {
@@ -113,8 +115,10 @@ export class ColumnOperand extends FilterOperand {
   compare(operator: Operator, encoded: unknown): Condition {
     const { codec, filter } = this
     const { column, index } = codec
-    const isText =
-      column.isUuid && (operatorOf(operator).operand !== 'value' || !codec.canStore(encoded))
+    const isPattern = operatorOf(operator).operand !== 'value'
+    const isText = column.isUuid
+      ? isPattern || !codec.canStore(encoded)
+      : isPattern && filter.dialect.values.needsTextForPatterns?.(column) === true
     filter.key += `${index}${operator}${isText ? 't' : ''};`
     const slot = filter.values.push(encoded) - 1
     return { kind: 'compare', column, operator, slot, ...(isText && { isText }) }

@@ -284,7 +284,8 @@ export function writeMigration(
     .map((change) => writeDown(change, deferred.length > 0))
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
   // Statements that take long are committed one by one, so that they do not block other work.
-  const head = deferred.length === 0 ? '' : '-- filigree: no transaction\n\n'
+  const addsValues = changes.some(({ kind }) => kind === 'missing value')
+  const head = deferred.length === 0 && !addsValues ? '' : '-- filigree: no transaction\n\n'
   return {
     text: `${head}${[...up, ...deferred].join('\n')}\n-- down\n${down.join('\n')}`,
     warnings: all.flatMap(({ difference, steps }) =>

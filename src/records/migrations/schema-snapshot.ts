@@ -71,7 +71,11 @@ function toActual(column: TableSchema['columns'][number]): ActualColumn {
   const { name, nullable, increment, preset } = column
   const optional = nullable || increment || preset !== undefined
   const type = toCatalogueType(column)
-  return { name, type, sql: column.type, nullable, optional, preset, increment }
+  const labels = column.declared?.labels
+  return {
+    ...{ name, type, sql: column.type, nullable, optional, preset, increment },
+    ...(labels !== undefined && { labels }),
+  }
 }
 
 function toActualIndex(table: string, index: IndexSchema): ActualIndex {

@@ -39,6 +39,8 @@ function createColumn(parts: readonly Column[], property: string, isKey: boolean
     isComputed: false,
     generated: undefined,
     isUuid: false,
+    type: undefined,
+    isArray: false,
     parts: Object.freeze([...parts]),
   })
 }

@@ -121,6 +121,8 @@ function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Colu
     generated: isKey ? (isUuid ? 'uuid' : 'increment') : undefined,
     isUuid,
     parts: undefined,
+    type: field.rules.type,
+    isArray: field.list && field.rules.type?.endsWith(']') === true,
   })
 }
 
@@ -137,6 +139,8 @@ export function partColumn(field: ShapeField): Column {
       isKey: false,
       generated: undefined,
       isUuid: false,
+      type: undefined,
+      isArray: false,
     })
     partColumns.set(field, column)
   }

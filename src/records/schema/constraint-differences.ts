@@ -210,6 +210,7 @@ export function isOwnTable(
   return [...actual.columns.values()].every(({ name, type, sql }) => {
     const column = byName.get(name)
     if (column === undefined) return !isComplete
-    return sql === undefined ? toBareType(column) === type : column.type === sql
+    if (sql === undefined || column.declared !== undefined) return toBareType(column) === type
+    return column.type === sql
   })
 }

@@ -37,6 +37,10 @@ export interface Difference {
     | 'other default'
     | 'renamed table'
     | 'renamed column'
+    /** A type that a field names, or a value that it needs of another program's enum. */
+    | 'missing type'
+    /** A value that the enum of managed tables lacks. It can be used once it is committed. */
+    | 'missing value'
   readonly table: string
   /** A sentence: `product.price is missing (Product.price).` */
   readonly message: string

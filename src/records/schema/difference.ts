@@ -31,19 +31,22 @@ import { compareConstraints, isOwnTable } from './constraint-differences.js'
 import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { isStaleIndex, rebuildTable, type Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'
+import { findEnumChanges, type EnumLabels } from './type-names.js'
 import { compareType, findUuidConversions } from './type-differences.js'
 
 /** Options for finding differences. */
 export interface FindOptions {
   /** Every table was made by migrations for records: parts that no record declares were declared before. */
   readonly isExact?: boolean
+  /** The enums of the database. Default: those of its columns. */
+  readonly enums?: EnumLabels | undefined
 }
 
 export function findDifferences(
   schemas: readonly TableSchema[],
   before: Catalogue,
   dialect: Dialect,
-  { isExact = false }: FindOptions = {},
+  { isExact = false, enums }: FindOptions = {},
 ): Difference[] {
   const { renames, actual } = findRenames(schemas, before, dialect)
   const undecided = renames.filter(({ first }) => first !== undefined)
@@ -61,7 +64,10 @@ export function findDifferences(
   const keys = findKeyChanges(present, actual, dialect)
   const remaining = [
     ...withNewSchemas(
-      missing.flatMap((schema) => missingTable(schema, dialect)),
+      [
+        ...findEnumChanges(schemas, actual, dialect, enums),
+        ...missing.flatMap((schema) => missingTable(schema, dialect)),
+      ],
       actual,
     ),
     // Parts that are no longer declared come first, because the type of a column may depend on them.

@@ -2,6 +2,7 @@
  * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
  */
 import { DeclarationError } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import {
@@ -12,7 +13,12 @@ import {
 } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
 import { nameInSchema, quote } from '../../engines/contract/quote.js'
-import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
+import type {
+  CheckSchema,
+  DeclaredType,
+  IndexSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import {
   toCheckName,
   toConstraintName,
@@ -51,9 +57,10 @@ function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): Index
   if (!dialect.can.trigramIndexes) return []
   // One index for `like`, one for case-insensitive comparisons.
   const [before, after] = dialect.text.fold
-  const parts = columns.flatMap(({ name: column, isUuid }) => {
-    const text = isUuid ? (dialect.values.uuidText ?? []).join(quote(column)) : quote(column)
-    return [isUuid ? `(${text})` : text, `${before}${text}${after}`].map(
+  const parts = columns.flatMap(({ name: column, isUuid, type }) => {
+    const isCast = isUuid || (type !== undefined && dialect.types.declared !== undefined)
+    const text = isCast ? (dialect.values.uuidText ?? []).join(quote(column)) : quote(column)
+    return [isCast ? `(${text})` : text, `${before}${text}${after}`].map(
       (part) => `${part} gin_trgm_ops`,
     )
   })
@@ -130,7 +137,7 @@ function toPreset(column: Column, dialect: Dialect): string | undefined {
   const value: unknown = rules.default
   if (!hasConstraints(column, true) || value === undefined || value === null) return undefined
   if (typeof value === 'function') return undefined
-  if (value === 'now' && entry.now !== undefined) return dialect.types.now[column.storage]
+  if (value === 'now' && entry.now !== undefined) return dialect.types.now(column)
   return toLiteral(value, column, dialect)
 }
 
@@ -148,7 +155,9 @@ function writeTests(column: Column, dialect: Dialect): string[] {
   )
   if (lowest !== undefined) tests.push(`{c} >= ${lowest}`)
   if (highest !== undefined) tests.push(`{c} <= ${highest}`)
-  const values = oneOf?.map(literal)
+  // An enum of the database has no other values, and a check would use new values before they are committed.
+  const isEnum = column.field.kind === 'enum' && column.type !== undefined
+  const values = isEnum && dialect.types.declared !== undefined ? undefined : oneOf?.map(literal)
   if (values !== undefined) tests.push(`{c} in (${values.join(', ')})`)
   if (maxLength !== undefined) tests.push(`${dialect.values.lengthOf(column)} <= ${maxLength}`)
   return tests
@@ -171,9 +180,28 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
       joins.set(join.name, toJoinSchema(table, relation, join, dialect))
     }
   }
+  checkTypes(all, dialect)
   const found = [...schemas, ...joins.values()]
   checkNames(found, dialect)
   return found
+}
+
+/** @throws {DeclarationError} `FIELD_RULE_UNFIT` for types that cannot store the values of their fields */
+function checkTypes(tables: readonly Table[], { types: { declared } }: Dialect): void {
+  if (declared === undefined) return
+  const problems = new Problems()
+  for (const { type, columns } of tables)
+    for (const column of columns) {
+      const problem = declared.findProblem(column)
+      if (problem === undefined) continue
+      const { message, remedy } = problem
+      problems.add({
+        code: 'FIELD_RULE_UNFIT',
+        message: `${type.name}.${column.property}: ${message}`,
+        remedy,
+      })
+    }
+  problems.throwIfAny()
 }
 
 /** `billing.orders` and `billing_orders` are one table where there are no schemas. */
@@ -211,6 +239,7 @@ function toTableSchema(
       name: column.name,
       oldNames: toOldNames(column.field.rules.was),
       type: dialect.types.columnType(column),
+      declared: toDeclared(column, dialect),
       nullable: column.nullable,
       increment: column.generated === 'increment',
       fill: toFill(column, dialect, now),
@@ -236,6 +265,16 @@ function toTableSchema(
       ...(table.search === undefined ? [] : [dialect.text.search.schema(table, table.search)]),
     ],
   }
+}
+
+/** @returns `undefined` if the field names no type, or the engine ignores it */
+function toDeclared(
+  { type, field }: Column,
+  { types: { declared } }: Dialect,
+): DeclaredType | undefined {
+  if (type === undefined || declared === undefined) return undefined
+  const labels = field.kind === 'enum' ? field.rules.oneOf?.map(String) : undefined
+  return { name: declared.nameOf(type), item: declared.itemTypeOf(type), labels }
 }
 
 /** The index that foreign keys refer to. */
@@ -339,7 +378,10 @@ function toFill(column: Column, dialect: Dialect, now: number): string | undefin
 function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {
   if (value === null) return 'null'
   const { entry } = column.field
-  if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
+  if (column.storage === 'json') {
+    const json = toStoredJson(column.field, value)
+    return quoteText(String(dialect.values.encoder(column)?.(json) ?? json))
+  }
   const property = toProperty(value, entry)
   const encoded = entry.encode === undefined ? property : entry.encode(property)
   const encode = dialect.values.encoder(column)

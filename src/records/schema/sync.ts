@@ -1,10 +1,12 @@
 /** Brings the database in line with the records, as far as no data can be lost. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
+import type { DatabaseTypes, TableSchema } from '../../engines/contract/table-schema.js'
 import type { Difference } from './difference-kinds.js'
 import { findDifferences, findUnmanagedDifferences, managedSchemas } from './difference.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { toSchema } from './schema.js'
+import { enumsOf, findMissingTypes, namedTypes } from './type-names.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
 import { frameworkQuery, frameworkScript } from '../../engines/contract/statement.js'
@@ -19,10 +21,24 @@ export async function readDifferences(
   const schemas = toSchema(tables, dialect, context.now())
   const names = schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames])
   const actual = await engine.schema.catalogue(runner, names)
+  const types = await readTypes(schemas, context, runner)
   return [
+    ...(types === undefined ? [] : findMissingTypes(schemas, types, dialect)),
     ...findUnmanagedDifferences(schemas, actual, dialect),
-    ...findDifferences(managedSchemas(schemas), actual, dialect),
+    ...findDifferences(managedSchemas(schemas), actual, dialect, {
+      enums: types && enumsOf(types, dialect),
+    }),
   ]
+}
+
+/** @returns `undefined` if no field names a type of the engine */
+async function readTypes(
+  schemas: readonly TableSchema[],
+  { engine }: RecordsContext,
+  runner: Runner,
+): Promise<DatabaseTypes | undefined> {
+  const names = namedTypes(schemas)
+  return names.length === 0 ? undefined : engine.schema.types?.(runner, names)
 }
 
 /**
@@ -35,7 +51,9 @@ export async function syncSchema(
   tables: Iterable<Table>,
   context: RecordsContext,
 ): Promise<Difference[]> {
-  if ((await readDifferences(tables, context, context.engine)).every(isSettled)) return []
+  const before = await readDifferences(tables, context, context.engine)
+  if (before.every(isSettled)) return []
+  await addEnumValues(before, context)
   return context.engine.schema.change(async (runner) => {
     // The schema is read again, because another process may have changed it.
     const found = await readDifferences(tables, context, runner)
@@ -47,6 +65,18 @@ export async function syncSchema(
     if (refused.length > 0) throw new DeclarationError(toProblems(refused))
     for (const difference of onceRebuilt(differences)) await apply(difference, runner)
     return differences
+  })
+}
+
+/** Values of enums are added before, because a default can use them only once they are committed. */
+async function addEnumValues(
+  differences: readonly Difference[],
+  { engine }: RecordsContext,
+): Promise<void> {
+  const values = differences.filter(({ kind }) => kind === 'missing value')
+  if (values.length === 0) return
+  await engine.schema.change(async (runner) => {
+    for (const difference of values) await apply(difference, runner)
   })
 }
 
@@ -171,6 +201,8 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'other check': migrate,
   'renamed table': migrate,
   'renamed column': migrate,
+  'missing type': migrate,
+  'missing value': migrate,
   'other default': migrate,
   'unfilled column': `No row can be written while this column must be filled. ${migrate}`,
 }

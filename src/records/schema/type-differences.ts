@@ -36,6 +36,10 @@ export function compareType(
   if (hasOtherKeyKind(schema, column, existing)) return [otherKeyKind(schema, column, existing)]
   // `findUuidConversions` finds UUIDs that are stored as text.
   if (column.increment || isUuidText(column, existing)) return []
+  if (column.declared !== undefined)
+    return hasDeclaredType(column, existing, dialect)
+      ? []
+      : [otherDeclaredType(schema, column, actual, dialect)]
   const missing = missingDigits(column, existing)
   if (missing === 'digits') return [moreDigits(schema.name, column, existing)]
   const isSame = isExact
@@ -56,6 +60,32 @@ export function compareType(
   return isTimestampText(column, existing)
     ? [{ ...other, blocks: false, upgrades: true, risk: 'may fail' }]
     : [{ ...other, risk: 'by hand' }]
+}
+
+function hasDeclaredType(
+  { type, declared }: ColumnSchema,
+  existing: ActualColumn,
+  { types }: Dialect,
+): boolean {
+  return declared !== undefined && types.declared?.isSame(type, existing) !== false
+}
+
+/** The values are converted by their text. */
+function otherDeclaredType(
+  schema: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference {
+  const existing = actual.columns.get(column.name) as ActualColumn
+  return {
+    kind: 'other type',
+    table: schema.name,
+    message: `${schema.name}.${column.name} is of type ${existing.sql ?? existing.type} and should be ${column.type} (${column.origin}).`,
+    blocks: true,
+    risk: 'by hand',
+    ...changeType(schema, column, actual, dialect),
+  }
 }
 
 /** Numbers and UUIDs cannot be converted to each other, and other rows refer to them. */
@@ -234,14 +264,17 @@ const longNames: Readonly<Record<string, string>> = {
 }
 
 /** The type as the catalogue writes it, without collation and length. */
-export function toBareType({ type }: ColumnSchema): string {
+export function toBareType({ type, declared }: ColumnSchema): string {
+  if (declared !== undefined) return declared.name
   const bare = (type.split(' collate ')[0] ?? type).replace(/\(.*\)$/, '')
   return longNames[bare] ?? bare
 }
 
 /** The type as the catalogue writes it, with the digits of a decimal. If they change, the column changes. */
 export function toCatalogueType(column: ColumnSchema): string {
-  return digitsOf(column.type) === undefined ? toBareType(column) : column.type
+  if (column.declared !== undefined || digitsOf(column.type) === undefined)
+    return toBareType(column)
+  return column.type
 }
 
 /** True for a text column whose field is a `datetime`. It can be converted. */

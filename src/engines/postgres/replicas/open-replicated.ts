@@ -10,6 +10,7 @@ import type {
 import { EngineError } from '../../contract/engine-error.js'
 import { noPool } from '../../engine-layer.js'
 import type { Heartbeat, HeartbeatOptions } from '../../contract/heartbeat.js'
+import { readPostgresTypes } from '../catalogue.js'
 import { loadDriver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
 import { openPostgres } from '../postgres.js'
@@ -81,6 +82,8 @@ function createReadOnlyEngine(
       change: async (work, options) => (await primary.open()).schema.change(work, options),
       catalogue: (runner, names) =>
         primary.engine?.schema.catalogue(runner, names) ?? replica.schema.catalogue(replica, names),
+      types: (runner, names) =>
+        primary.engine?.schema.types?.(runner, names) ?? readPostgresTypes(replica, names),
       sizes: (tables) => (primary.engine ?? replica).schema.sizes(tables),
     },
     requests: {
