@@ -30,6 +30,11 @@ export function fileOfAddress(url: string): string | undefined {
   return isLocalAddress(url) ? readFileAddress(url).file : undefined
 }
 
+/** The address of a file: `shop.db` → `sqlite:shop.db`. */
+export function addressOfFile(file: string): string {
+  return `sqlite:${file.replaceAll('%', '%25').replaceAll('?', '%3F')}`
+}
+
 /** The address for opening the database read-only, if its engine supports that. */
 export function readOnlyAddress(url: string): string {
   return isLocalAddress(url) ? `${url.trim()}${url.includes('?') ? '&' : '?'}mode=ro` : url

@@ -23,6 +23,7 @@ import type { Isolation } from '../../core/transaction.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
 import type { Catalogue, DatabaseTypes } from './table-schema.js'
+import type { DescribedTable } from './described-table.js'
 import type { Runner, TransactionRunner, TransactionSource } from './runner.js'
 import type { Statement } from './statement.js'
 import type { EngineCopying } from './exchange.js'
@@ -198,6 +199,15 @@ export interface EngineSchema {
   readonly catalogue: (runner: Runner, names?: readonly string[]) => Promise<Catalogue>
   /** Reads types by their names. Undefined if fields cannot name the engine's types. */
   readonly types?: (runner: Runner, names: readonly string[]) => Promise<DatabaseTypes>
+  /**
+   * Describes tables and views in full, except those of extensions and single partitions.
+   *
+   * @param schemas default: the schema that unqualified names refer to. Engines without schemas ignore it
+   */
+  readonly describe: (
+    runner: Runner,
+    schemas?: readonly string[],
+  ) => Promise<readonly DescribedTable[]>
   /** The approximate sizes by table, without reading all rows. */
   readonly sizes: (tables: readonly string[]) => MaybePromise<ReadonlyMap<string, TableSize>>
 }

@@ -31,6 +31,7 @@ import { WriterLock } from '../writer-lock.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkScript } from '../contract/statement.js'
 import { readPostgresCatalogue, readPostgresTypes } from '../postgres/catalogue.js'
+import { describePostgresTables } from '../postgres/describe-tables.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
 import { convertPostgresError } from '../postgres/errors.js'
 import { batchCalls } from '../postgres/batching/batch-calls.js'
@@ -195,6 +196,7 @@ class PgliteEngine implements Engine {
     change: (work, options) => this.#changeSchema(work, options),
     catalogue: readPostgresCatalogue,
     types: readPostgresTypes,
+    describe: describePostgresTables,
     sizes: (tables) => readPostgresSizes(this, tables),
   }
   readonly requests: RequestStatements = {

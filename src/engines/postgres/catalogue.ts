@@ -110,7 +110,7 @@ export async function readPostgresCatalogue(
       table: String(target),
       name: String(name),
       foreignColumns: foreignColumns as string[],
-      onDelete: actions[String(action)],
+      onDelete: onDeleteActions[String(action)],
       ...(isValid === false && { isInvalid: true }),
     })
   }
@@ -123,7 +123,7 @@ export async function readPostgresCatalogue(
 }
 
 /** Actions by their codes in the catalogue. */
-const actions: Readonly<Record<string, string>> = {
+export const onDeleteActions: Readonly<Record<string, string>> = {
   a: 'no action',
   r: 'restrict',
   c: 'cascade',

@@ -28,6 +28,7 @@ import { frameworkScript, isBrief } from '../contract/statement.js'
 import { requestTimeoutError } from '../client-writes.js'
 import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
 import { lockedTablesError, readPostgresCatalogue, readPostgresTypes } from './catalogue.js'
+import { describePostgresTables } from './describe-tables.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
 import type { Driver } from './driver.js'
 import { copySettings, withoutTriggers } from './exchange.js'
@@ -99,6 +100,7 @@ export class PostgresEngine implements Engine, CallOwner {
       }
     },
     types: readPostgresTypes,
+    describe: describePostgresTables,
     sizes: (tables) => readPostgresSizes(this.#catalogueReads(), tables),
   }
   readonly requests: RequestStatements = {

@@ -28,6 +28,7 @@ import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, requestTimeoutError, type Schedule } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
+import { describeSqliteTables } from './describe-tables.js'
 import { chooseDriver } from './drivers.js'
 import type { SqliteDriver } from './driver.js'
 import { returnsRows, SqliteClientReads } from './client-reads.js'
@@ -103,6 +104,7 @@ class SqliteEngine implements Engine {
     this.schema = {
       change: (work, options) => this.#changeSchema(work, options),
       catalogue: (runner) => readSqliteCatalogue(runner),
+      describe: describeSqliteTables,
       sizes: (tables) => readSqliteSizes(this, tables),
     }
     this.#urlTimeout = options.busyTimeout

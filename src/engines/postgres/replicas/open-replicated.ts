@@ -84,6 +84,7 @@ function createReadOnlyEngine(
         primary.engine?.schema.catalogue(runner, names) ?? replica.schema.catalogue(replica, names),
       types: (runner, names) =>
         primary.engine?.schema.types?.(runner, names) ?? readPostgresTypes(replica, names),
+      describe: (runner, schemas) => (primary.engine ?? replica).schema.describe(runner, schemas),
       sizes: (tables) => (primary.engine ?? replica).schema.sizes(tables),
     },
     requests: {
