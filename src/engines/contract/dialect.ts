@@ -196,6 +196,13 @@ export interface TypeSql {
    */
   classOf(type: string): ValueClass | undefined
   /**
+   * Whether a column that another program has declared stores the values of a column type of ours, for engines that do
+   * not enforce declared types.
+   *
+   * @param declared as the catalogue writes it: `nvarchar(160)`
+   */
+  canStore?(type: string, declared: string): boolean
+  /**
    * A test of the column `{c}` that is true for null and every value in the form of the column, for types that accept
    * other forms too. Tables contain it as a check.
    */

@@ -25,6 +25,23 @@ export function sqliteClassOf(type: string): ValueClass | undefined {
   return ownTypes.get(type) ?? affinities.find(([pattern]) => pattern.test(type))?.[1]
 }
 
+/** Columns of these types convert texts of digits to numbers. Source: SQLite, Datatypes, section 3.1. */
+const numberTypes =
+  /^(?:(?:tiny|small|medium|big|unsigned big )?int(?:eger|\d)?|real|float|double.*)\b/i
+const textTypes = /char|clob|text/i
+
+/**
+ * Whether a column of another program stores values of a type of ours. Any column stores any value, but columns of numbers
+ * and of texts convert some. A decimal of ours is an integer, and other programs store fractions.
+ */
+export function canStoreIn(type: string, declared: string): boolean {
+  const ours = sqliteClassOf(type)
+  if (ours === undefined || ours === 'decimal') return false
+  if (ours === 'bytes') return !numberTypes.test(declared) && !textTypes.test(declared)
+  const isNumber = ours === 'integer' || ours === 'real' || ours === 'boolean'
+  return isNumber ? !textTypes.test(declared) : !numberTypes.test(declared)
+}
+
 /**
  * SQL of a column's value as a column of another type stores it. It fails for a value that cannot be converted.
  *

@@ -20,7 +20,7 @@ import type { Runner } from '../contract/engine.js'
 import { keyLimitName } from './errors.js'
 import { decimals, sqlFunctions } from './functions.js'
 import { sqliteExchange } from './exchange.js'
-import { sqliteClassOf } from './conversions.js'
+import { canStoreIn, sqliteClassOf } from './conversions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
 import { readStoredTimestamp, storedTimestamp } from './timestamps.js'
@@ -84,6 +84,7 @@ export const sqliteDialect: Dialect = {
       `${name} integer primary key autoincrement constraint ${keyLimitName} check (${name} <= ${Number.MAX_SAFE_INTEGER})`,
     now: ({ storage }) => currentTimes[storage],
     classOf: sqliteClassOf,
+    canStore: canStoreIn,
     formTest: ({ storage, field: { entry } }) =>
       storage === 'decimal' && entry.digits ? decimalTest(entry.digits) : undefined,
   },

@@ -33,6 +33,8 @@ export function compareType(
 ): Difference[] {
   const existing = actual.columns.get(column.name)
   if (existing === undefined) return []
+  const { canStore } = dialect.types
+  if (schema.isManaged === false && canStore?.(column.type, existing.type) === true) return []
   if (hasOtherKeyKind(schema, column, existing)) return [otherKeyKind(schema, column, existing)]
   // `findUuidConversions` finds UUIDs that are stored as text.
   if (column.increment || isUuidText(column, existing)) return []
