@@ -26,6 +26,7 @@ const groups = [
       ...[
         'records/search-and-aggregates',
         'records/*',
+        'existing-database',
         'csv',
         'graphql',
         'live',

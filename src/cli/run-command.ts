@@ -20,6 +20,7 @@ import { mcpCommand } from './commands/mcp.js'
 import { migrateCommand } from './commands/migrate.js'
 import { newCommand } from './commands/new.js'
 import { openapiCommand } from './commands/openapi.js'
+import { pullCommand } from './commands/pull.js'
 import { readInstalledPackage } from './project-files.js'
 import { routesCommand } from './commands/routes.js'
 import { runScriptCommand } from './commands/run.js'
@@ -43,6 +44,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['migrate', migrateCommand],
   ['run', runScriptCommand],
   ['console', consoleCommand],
+  ['pull', pullCommand],
   ['backup', backupCommand],
   ['copy', copyCommand],
   ['work', workCommand],

@@ -22,6 +22,7 @@ describe('every command', () => {
     'doctor',
     'openapi',
     'types',
+    'pull',
   ]
 
   it.each(all)(

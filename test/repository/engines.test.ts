@@ -10,6 +10,7 @@ const helpTexts = [
   'src/cli/commands/backup.ts',
   'src/cli/commands/copy.ts',
   'src/cli/commands/new.ts',
+  'src/cli/commands/pull.ts',
 ]
 
 describe('outside engines/', () => {

@@ -158,6 +158,10 @@ export function toPlural(word: string): string {
   return pluralize()(word)
 }
 
+export function toSingular(word: string): string {
+  return pluralize().singular(word)
+}
+
 /** The input field for the keys of a many-to-many relation: `tags` gives `tagIds`. */
 export function idsName(relation: string): string {
   return `${pluralize().singular(relation)}Ids`
