@@ -84,6 +84,22 @@ export function isOfSameField(
   return referringColumn(one) === referringColumn(other)
 }
 
+/** The reference of the database that belongs to one of the schema: over the same columns, or with the shard or without it. */
+export function findReference(
+  key: ForeignKeySchema,
+  { foreignKeys }: Pick<TableSchema, 'foreignKeys'>,
+  actual: readonly ActualForeignKey[],
+): ActualForeignKey | undefined {
+  const isSame = (
+    one: Pick<ActualForeignKey, 'columns'>,
+    other: Pick<ActualForeignKey, 'columns'>,
+  ) => one.columns.join() === other.columns.join()
+  return (
+    actual.find((one) => isSame(one, key)) ??
+    actual.find((one) => isOfSameField(one, key) && !foreignKeys.some((its) => isSame(its, one)))
+  )
+}
+
 /** The SQL condition of the rows in an index; `undefined` for all rows. */
 export function indexCondition({ where, whereNull }: IndexSchema): string | undefined {
   return where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)

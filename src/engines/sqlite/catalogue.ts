@@ -6,7 +6,6 @@ import type {
   Catalogue,
 } from '../contract/table-schema.js'
 import type { Row, Runner } from '../contract/engine.js'
-import { referringColumn } from '../contract/ddl.js'
 import { frameworkQuery } from '../contract/statement.js'
 import { timestampColumnsOf } from './timestamps.js'
 
@@ -86,7 +85,7 @@ function toForeignKeys(
     return {
       columns,
       table: String(table),
-      name: names.get(referringColumn({ columns })),
+      name: names.get(columns.join()),
       foreignColumns: foreignColumns.every(isText) ? foreignColumns : undefined,
       onDelete: String(onDelete).toLowerCase(),
     }
@@ -97,12 +96,17 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** Reads the names of references from the SQL of the table. @returns names by the last column of the reference */
+/** Reads the names of references from the SQL of the table. @returns names by the columns of the reference */
 function readReferenceNames(sql = ''): ReadonlyMap<string, string> {
   const found = sql.matchAll(
-    /\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\((?:[^()]*,)?\s*"([^"]+)"\s*\)/gi,
+    /\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\(([^()]*)\)/gi,
   )
-  return new Map([...found].map(([, name = '', column = '']) => [column, name]))
+  return new Map(
+    [...found].map(([, name = '', list = '']) => {
+      const columns = [...list.matchAll(/"([^"]+)"/g)].map(([, column]) => column)
+      return [columns.join(), name]
+    }),
+  )
 }
 
 type NamedIndex = ActualIndex & { readonly name: string }

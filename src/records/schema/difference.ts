@@ -11,6 +11,7 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import {
   indexCondition,
+  findReference,
   isOfSameField,
   referringColumn,
   toForeignKey,
@@ -230,7 +231,11 @@ function staleForeignKeys(
   const { name: table } = schema
   return (
     actual.foreignKeys
-      .filter((key) => key.name === toConstraintName(table, referringColumn(key)))
+      .filter((key) =>
+        [referringColumn(key), key.columns.join()].some(
+          (columns) => key.name === toConstraintName(table, columns),
+        ),
+      )
       // References of a column without a field are kept with the column.
       .filter((key) => schema.columns.some(({ name }) => name === referringColumn(key)))
       .filter((key) => !schema.foreignKeys.some((one) => isOfSameField(one, key)))
@@ -437,7 +442,11 @@ function missingColumn(
   dialect: Dialect,
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
-  const refers = schema.foreignKeys.some((key) => referringColumn(key) === column.name)
+  const refers = schema.foreignKeys.some((key) =>
+    schema.isSharded === true
+      ? referringColumn(key) === column.name
+      : key.columns.includes(column.name),
+  )
   // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
   // or whose default is an expression, and cannot drop a default that only existing rows needed.
   const { changes } = dialect.tables
@@ -475,9 +484,10 @@ function compareForeignKeys(
   return schema.foreignKeys.flatMap((key): Difference[] => {
     // A reference of a new column is created with the column itself, and a reference to a new key with the key.
     const column = referringColumn(key)
-    if (rebuilds && !actual.columns.has(column)) return []
+    const isNew = key.columns.some((one) => !actual.columns.has(one))
+    if (rebuilds && (schema.isSharded === true ? !actual.columns.has(column) : isNew)) return []
     if (!rebuilds && keys.references.has(`${table}.${column}`)) return []
-    const existing = actual.foreignKeys.find((one) => isOfSameField(one, key))
+    const existing = findReference(key, schema, actual.foreignKeys)
     const isInvalid = existing?.isInvalid === true
     if (existing !== undefined && !isInvalid && isSameReference(key, existing)) return []
     const add = writeAddForeignKey(table, key)

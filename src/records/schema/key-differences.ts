@@ -51,12 +51,12 @@ export function findKeyChanges(
   return { differences, tables, references }
 }
 
-/** Other composite keys belong to other programs. */
+/** Other keys of several columns belong to other programs, unless the record has such a key too. */
 function hasOtherKey({ primaryKey, isSharded }: TableSchema, table: ActualTable): boolean {
   const { primaryKey: actualKey = [], isForeign, isPartitioned } = table
   if (isForeign === true || isPartitioned === true || actualKey.join() === primaryKey.join())
     return false
-  if (isSharded === true) return primaryKey.length > 1
+  if (isSharded === true || primaryKey.length > 1) return primaryKey.length > 1
   const [key] = primaryKey
   return primaryKey.length === 1 && actualKey.length === 2 && actualKey[1] === key
 }

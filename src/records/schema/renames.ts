@@ -320,9 +320,12 @@ function renameParts(
     }
   }
   const foreignKeys = existing.foreignKeys.map((key) => {
-    const column = referringColumn(key)
-    const to = toConstraintName(schema.name, toNew(column))
-    if (canAlter && key.name === toConstraintName(existing.name, column) && key.name !== to)
+    const all = key.columns.join()
+    const isOfAll = key.name === toConstraintName(existing.name, all)
+    const columns = isOfAll ? key.columns : [referringColumn(key)]
+    const to = toConstraintName(schema.name, columns.map(toNew).join())
+    const from = toConstraintName(existing.name, columns.join())
+    if (canAlter && key.name === from && key.name !== to)
       addRename((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
     return { ...key, columns: key.columns.map(toNew), name: to }
   })
