@@ -27,7 +27,7 @@ import type { FoundKeys } from './found-keys.js'
 import type { ClientView } from './client-view.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { toKey } from '../model/codec.js'
-import { idOf, keyOf, namesKeyOf } from '../model/record-key.js'
+import { idOf, keyOf } from '../model/record-key.js'
 import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import { nameMissingKeys } from '../../errors/field-errors.js'
@@ -81,7 +81,7 @@ export class KeyChecker {
   namesCheckedKey({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).checkedRelations)
-      if (kind === 'belongsTo' && !isNullish(keyOf(local, values))) return true
+      if (kind === 'belongsTo' && namesReference(local, values)) return true
     return false
   }
 
@@ -289,11 +289,29 @@ export class RowLookup {
   }
 }
 
-/** The foreign key of the row after the write. Parts that the input does not name stay. */
+/** Whether the input names a foreign key, or one of its parts. */
+function namesReference(local: Column, values: Instance): boolean {
+  return storedColumnsOf(local).some(({ property }) => !isNullish(values[property]))
+}
+
+/**
+ * The foreign key of the row after the write. Parts that the input does not name keep their values, or get their defaults.
+ *
+ * @returns undefined or null if the input names none
+ */
 function foreignKeyIn({ values }: WriteTree, local: Column, before: Instance | undefined): unknown {
-  if (local.parts === undefined || before === undefined || !namesKeyOf(local, values))
-    return keyOf(local, values)
-  return keyOf(local, { ...before, ...values })
+  if (local.parts === undefined || !namesReference(local, values)) return keyOf(local, values)
+  const named = Object.entries(values).filter(([, value]) => value !== undefined)
+  return keyOf(local, { ...(before ?? defaultsOf(local.parts)), ...Object.fromEntries(named) })
+}
+
+function defaultsOf(columns: readonly Column[]): Instance {
+  return Object.fromEntries(
+    columns.map(({ property, field }) => {
+      const value: unknown = field.rules.default
+      return [property, typeof value === 'function' ? (value as () => unknown)() : value]
+    }),
+  )
 }
 
 /** Whether the key follows from the nesting. */

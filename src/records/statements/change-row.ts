@@ -28,6 +28,7 @@ import {
   updateRow,
   valuesToUpdate,
 } from './write-row.js'
+import { changesPartOfReference } from './marked-references.js'
 import { staysVisible, type VisibleRows } from './row-filter.js'
 import {
   copyOf,
@@ -66,6 +67,7 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
     (canReturnPastValues(table, source) ||
       !source.feed.needsColumns(table, ({ property }) => property in values)) &&
     source.context.checksOf(table).row === undefined &&
+    !changesPartOfReference(table, values) &&
     (!hasAddition(table, values) || sumsOf(table, source, values) !== undefined)
   )
 }

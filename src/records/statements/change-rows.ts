@@ -19,7 +19,7 @@ import { allowingSwaps, isInUniqueIndex, isUniqueViolation } from './swapped-val
 import { storedColumnsOf } from '../../engines/contract/table.js'
 import { keyOf } from '../model/record-key.js'
 import { runRows, valuesToUpdate } from './write-row.js'
-import { checkUndeleted } from './marked-references.js'
+import { changesPartOfReference, checkUndeleted } from './marked-references.js'
 import { toClientError, type StatementPurpose } from './client-errors.js'
 import { markingWrite } from './write-check.js'
 
@@ -57,6 +57,7 @@ export async function changeFilteredTogether(
   const { context } = source
   const checks = context.checksOf(table)
   if (table.hasWriteHooks || checks.row !== undefined) return undefined
+  if (changesPartOfReference(table, values)) return undefined
   const sums = readSums(table, context.codecOf(table), context.dialect, values)
   if (sums === undefined) return undefined
   try {

@@ -32,6 +32,18 @@ export function referencesToMarked(table: Table): readonly Relation[] {
 }
 
 /**
+ * True if the changes name only some columns of such a reference, so that the row must be read to know the key.
+ *
+ * @param values by property
+ */
+export function changesPartOfReference(table: Table, values: object): boolean {
+  return referencesToMarked(table).some(({ local: { parts } }) => {
+    const named = parts?.filter(({ property }) => property in values) ?? []
+    return named.length > 0 && named.length < (parts?.length ?? 0)
+  })
+}
+
+/**
  * @param rows values of the columns, in the driver's form; they may refer to each other by their keys
  * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
  * @throws {HttpError} 409 `CONFLICT`: the row of a key is missing or marked as deleted

@@ -15,7 +15,7 @@ import type { Id } from '../filters/list-options.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { findPlaceholders } from './swapped-values.js'
-import { referencesToMarked, checkUndeleted } from './marked-references.js'
+import { changesPartOfReference, checkUndeleted, referencesToMarked } from './marked-references.js'
 import type { VisibleRows } from './row-filter.js'
 
 /** Values in the order of the columns. */
@@ -147,10 +147,28 @@ export function updateRow(
       return stored(table, source, 'updated', row, { before, columns, past, replaced })
     })
   if (referencesToMarked(table).length === 0) return change()
-  const demanded = checkUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
-    hasValue(table, source, { key, column, newKey }),
+  const next =
+    before !== undefined && changesPartOfReference(table, record)
+      ? completeRow(table, source, record, before)
+      : { columns, values }
+  const demanded = checkUndeleted(
+    table,
+    source,
+    { ...next, rows: [next.values] },
+    (column, newKey) => hasValue(table, source, { key, column, newKey }),
   )
   return after(demanded, change)
+}
+
+/** The values of the changed row, so that references of several columns are complete. */
+function completeRow(
+  table: Table,
+  { context }: Source,
+  record: Instance,
+  before: Instance,
+): Pick<RowUpdate, 'columns' | 'values'> {
+  const values = context.codecOf(table).writeRow({ ...before, ...record })
+  return { columns: table.writtenColumns, values }
 }
 
 /**
