@@ -7,11 +7,14 @@ import {
   HasMany,
   ManyToMany,
   Record,
+  Secured,
   type Database,
   type Rel,
 } from '../../src/index.js'
 import { Problems } from '../../src/errors/problems.js'
 import { readTables } from '../../src/records/model/read-table.js'
+import type { Table } from '../../src/records/model/table.js'
+import { reportPolicy } from '../../src/records/rights/record-policy.js'
 import type { Class } from '../public-types.js'
 import { startBothEngines } from './both-engines.js'
 import { composites, Parcel, Sale, SaleLine } from './composite-records.js'
@@ -242,6 +245,20 @@ describe('a declaration of a key of several fields', () => {
       ),
       expect.stringContaining('by names "pairA", but the key that it holds is "a" and "b"'),
       expect.stringContaining('the join table cannot be holder_pair (holder_id, pair_id)'),
+    ])
+  })
+
+  it('has no secured part', () => {
+    @Record({ key: ['bank', 'number'] })
+    class Line {
+      @Secured('admin') @Field('string') bank!: string
+      @Field('integer') number!: number
+    }
+    const problems = new Problems()
+    const [table] = readTables([Line], problems)
+    reportPolicy(table as Table, problems)
+    expect(problems.list.map(({ message }) => message)).toEqual([
+      '@Record of Line: key names "bank", which is secured, but keys are in addresses and responses.',
     ])
   })
 

@@ -98,9 +98,7 @@ function isText(value: unknown): value is string {
 
 /** Reads the names of references from the SQL of the table. @returns names by the columns of the reference */
 function readReferenceNames(sql = ''): ReadonlyMap<string, string> {
-  const found = sql.matchAll(
-    /\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\(([^()]*)\)/gi,
-  )
+  const found = sql.matchAll(/\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\(([^()]*)\)/gi)
   return new Map(
     [...found].map(([, name = '', list = '']) => {
       const columns = [...list.matchAll(/"([^"]+)"/g)].map(([, column]) => column)

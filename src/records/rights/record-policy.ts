@@ -66,12 +66,21 @@ export function policyOf(table: Table): RecordPolicy {
 }
 
 /** Reports problems with the access rules of a record, each once. */
-export function reportPolicy({ type, columns, relations }: Table, problems: Problems): void {
+export function reportPolicy(table: Table, problems: Problems): void {
+  const { type, key, columns, relations } = table
   const members = [...columns.map(({ property }) => property), ...relations.keys()]
   const ofMembers = members.flatMap((member) => memberProblems(type, member))
   const ofNested = columns.flatMap((column) => nestedProblems(type, column))
   const ofLinks = [...relations.values()].flatMap(linkProblems)
   problems.addAll([...classAccess(type).problems, ...ofMembers, ...ofNested, ...ofLinks])
+  for (const { property } of key.parts ?? []) {
+    if (memberAccess(type, property) === undefined) continue
+    problems.add({
+      code: 'RECORD_KEY_PARTS',
+      message: `@Record of ${type.name}: key names "${property}", which is secured, but keys are in addresses and responses.`,
+      remedy: `Remove @Secured from ${property}, or secure the class ${type.name}.`,
+    })
+  }
 }
 
 /** The roles in the rules of a record, its fields and its relations. */
