@@ -29,8 +29,8 @@ export function isGenerated(field: {
  */
 export interface ResultGuard {
   readonly rule: AccessRule
-  /** The name of the key. */
-  readonly key: string
+  /** The names of the key's fields. */
+  readonly keys: readonly string[]
   readonly message: string
 }
 

@@ -250,7 +250,7 @@ export class Executor {
         // The right to read the result of a write is checked before it, because a selected field may not be nullable.
         const isResultGuarded =
           resultGuard !== undefined &&
-          selectsMore(operation.everyFieldBelow(nodes), resultGuard.key)
+          selectsMore(operation.everyFieldBelow(nodes), resultGuard.keys)
         return [
           ...(rule.open ? [] : [{ key, rule }]),
           ...(isResultGuarded
@@ -390,10 +390,10 @@ function ruleOf(
 }
 
 /** Whether more than the key and `__typename` is selected. */
-function selectsMore(selected: FieldGroups, key: string): boolean {
+function selectsMore(selected: FieldGroups, keys: readonly string[]): boolean {
   return [...selected.values()]
     .flat()
-    .some(({ name }) => name.value !== key && name.value !== '__typename')
+    .some(({ name }) => !keys.includes(name.value) && name.value !== '__typename')
 }
 
 function isCoerced(coerced: CoercedVariables | Outcome): coerced is CoercedVariables {

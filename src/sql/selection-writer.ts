@@ -2,7 +2,7 @@
  * Writes what a query selects of each row, with related rows on any level in the same statement: rows for records, whose related
  * rows are columns of JSON lists, or JSON objects with the selected keys. Related rows are read by joins and subqueries.
  */
-import type { JsonSql } from '../engines/contract/json-sql.js'
+import type { JsonField, JsonSql } from '../engines/contract/json-sql.js'
 import { join, name, raw, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { keyColumns } from './key-columns.js'
@@ -229,7 +229,7 @@ export class ObjectWriter extends SelectionWriter {
       case 'name':
         return this.json.text(entry.name)
       case 'column':
-        return this.json.value(entry.field, ref(alias, entry.field.column))
+        return this.#column(entry.field, alias)
       case 'nested':
         return this.json.parts(ref(alias, entry.column), entry.parts)
       case 'count':
@@ -239,6 +239,13 @@ export class ObjectWriter extends SelectionWriter {
           ? this.#joined(entry, alias, joins)
           : this.json.nested(this.selectMany(entry, alias))
     }
+  }
+
+  #column(field: JsonField, alias: string): Sql {
+    const { column, keyParts, idPrefix = '' } = field
+    if (keyParts === undefined) return this.json.value(field, ref(alias, column))
+    const parts = keyParts.map((part) => ({ field: part, value: ref(alias, part.column) }))
+    return this.json.globalKey(idPrefix, parts)
   }
 
   /** The row that the row of an alias belongs to, by a join while the statement has few tables. */
@@ -286,7 +293,8 @@ export function columnsIn(selection: Selection): Set<Column> {
   const columns = new Set<Column>()
   for (const entry of selection) {
     if (entry.kind === 'name') continue
-    if (entry.kind === 'column') columns.add(entry.field.column)
+    if (entry.kind === 'column')
+      for (const column of storedColumnsOf(entry.field.column)) columns.add(column)
     else if (entry.kind === 'nested') columns.add(entry.column)
     else {
       const relation =

@@ -38,6 +38,8 @@ export interface JsonField {
   readonly enumeration: JsonEnum | undefined
   /** For keys with global ids: the prefix of each id, before it is encoded as base64. */
   readonly idPrefix: string | undefined
+  /** For the global id of a key of several columns: these columns, in order. */
+  readonly keyParts?: readonly JsonField[] | undefined
 }
 
 /** The selected parts of an object of a nested class, or of a list of such objects. */
@@ -89,10 +91,18 @@ export interface JsonSql {
   optional(json: Sql): Sql
   /** The base64 of a JSON list: the signature and a row's values. */
   cursor(signature: string, values: readonly CursorValue[]): Sql
+  /** The base64 of a key of several columns: the prefix, and the JSON list of their values. */
+  globalKey(prefix: string, parts: readonly KeyPart[]): Sql
   /** A column's value as GraphQL sends it. */
   value(field: JsonField, column: Sql): Sql
   /** The selected parts of the value of a column with a nested class. */
   parts(column: Sql, parts: JsonParts): Sql
+}
+
+/** One column of a key of several columns. */
+export interface KeyPart {
+  readonly field: JsonField
+  readonly value: Sql
 }
 
 /** How a row becomes a JSON list of the driver's values; bytes as base64. */

@@ -9,6 +9,7 @@ import {
   type JsonEnum,
   type JsonField,
   type JsonSql,
+  type KeyPart,
 } from '../contract/json-sql.js'
 import { AnyJson } from '../contract/any-json.js'
 import type { Column } from '../contract/table.js'
@@ -87,6 +88,15 @@ export class PostgresJson extends AnyJson implements JsonSql {
     ])
     const list = this.#put([{ json: `[${JSON.stringify(signature)}` }, ...items, { json: ']' }])
     return this.#put([mark, this.#base64(sql`convert_to(${list}, 'UTF8')`), mark])
+  }
+
+  globalKey(prefix: string, parts: readonly KeyPart[]): Sql {
+    const items = parts.flatMap(({ field, value }, index) => [
+      { json: index === 0 ? '' : ',' },
+      this.value(field, value),
+    ])
+    const text = this.#put([{ json: `${prefix}[` }, ...items, { json: ']' }])
+    return this.#put([mark, this.#base64(sql`convert_to(${text}, 'UTF8')`), mark])
   }
 
   value(field: JsonField, column: Sql): Sql {

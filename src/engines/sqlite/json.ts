@@ -8,6 +8,7 @@ import {
   type JsonEnum,
   type JsonField,
   type JsonSql,
+  type KeyPart,
 } from '../contract/json-sql.js'
 import { filled, join, literal, raw, sql, type Sql, type SqlWrapper } from '../contract/sql-text.js'
 import type { Column } from '../contract/table.js'
@@ -63,6 +64,11 @@ export class SqliteJson extends AnyJson implements JsonSql {
         : this.numberOf(column, this.textOf(column, value)),
     )
     return sql`filigree_base64(json_array(${join([literal(signature), ...items])}))`
+  }
+
+  globalKey(prefix: string, parts: readonly KeyPart[]): Sql {
+    const values = parts.map(({ field, value }) => this.value(field, value))
+    return sql`filigree_base64(${literal(prefix)} || json_array(${join(values)}))`
   }
 
   protected override textOf(model: Column, column: Sql): Sql {

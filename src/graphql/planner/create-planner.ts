@@ -21,6 +21,7 @@ import { readRequestedPage } from '../records/pages.js'
 import { inGivenShard, type QueryReader } from '../records/query-reader.js'
 import { listReadingOf } from '../../records/statements/select-rows.js'
 import type { RecordsContext } from '../../records/statements/source.js'
+import { readKey } from '../records/row-keys.js'
 import { checkShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
@@ -147,9 +148,9 @@ function readOne(model: RecordModel, object: ObjectSelection): ReadRoot {
 }
 
 function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
-  return ({ id }, reader, context) => {
-    const codec = context.codecOf(model.table)
-    const key = toKey(codec, model.ids.read(id))
+  return (args, reader, context) => {
+    const { key: id } = readKey(model, args)
+    const key = id === undefined ? undefined : toKey(context.codecOf(model.table), id)
     if (key === undefined) return undefined
     const rowFilter = reader.rowFilter(model.table)
     const where = allOf(reader.keyCondition(model.table, key), rowFilter)

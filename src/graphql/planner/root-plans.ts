@@ -36,10 +36,12 @@ import {
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
+import { keyOf } from '../../records/model/record-key.js'
 import type { Instance } from '../../records/model/table.js'
 import { equals } from '../../sql/condition.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { RecordModel } from '../records/model.js'
+import { readKey } from '../records/row-keys.js'
 import { RecordWriter } from '../records/write-records.js'
 import { graphqlLibrary } from '../library.js'
 
@@ -263,13 +265,13 @@ export class PlannedMutation implements BatchablePlan {
     const values = args.read(variables)
     const writer = new RecordWriter(services.database(), caller)
     if (kind === 'delete')
-      return after(writer.delete(model, values.id as string, values.expectedVersion), String)
+      return after(writer.delete(model, readKey(model, values), values.expectedVersion), String)
     const toResult = this.#prepareResult(context, variables)
     if (typeof toResult !== 'function') return toResult
     const written =
       kind === 'create'
         ? writer.create(model, values.input)
-        : writer.update(model, values.id as string, values.input, values.expectedVersion)
+        : writer.update(model, readKey(model, values), values.input, values.expectedVersion)
     return after(written, toResult)
   }
 
@@ -285,13 +287,14 @@ export class PlannedMutation implements BatchablePlan {
     const toText = this.#fromRecord
     const caller = callerOf(context)
     if (kind === 'delete' || toText === undefined || !preparation.admits(caller)) return undefined
-    const { id, input, expectedVersion = null } = args.read(variables)
+    const values = args.read(variables)
+    const { input, expectedVersion = null } = values
     if (expectedVersion !== null) return undefined
     const writer = new RecordWriter(services.database(), caller)
     const write =
       kind === 'create'
         ? writer.prepareCreate(model, input)
-        : writer.prepareUpdate(model, id as string, input)
+        : writer.prepareUpdate(model, readKey(model, values), input)
     return write && (() => after(write(), toText))
   }
 
@@ -318,7 +321,7 @@ export class PlannedMutation implements BatchablePlan {
       }))
       return (record) => {
         const values = [...reader.values]
-        values[slot] = codec.encode(record[table.key.property])
+        values[slot] = codec.encode(keyOf(table.key, record))
         const row = attempt(
           () => source.runner().run(plan.statement, arrangeValues(plan, values), 'first'),
           failUnread,

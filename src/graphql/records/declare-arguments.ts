@@ -9,6 +9,7 @@ import {
 } from '../../records/clients/operation-inputs.js'
 import type { ArgumentDeclaration, FieldArguments } from '../declarations.js'
 import type { RecordModel } from './model.js'
+import { declareKey, hasKeyParts } from './row-keys.js'
 import { groupsOf, hasTimeGroups, readGroups } from './names.js'
 
 /** The types of arguments. Undefined if the record does not have the type. */
@@ -16,7 +17,7 @@ const argumentTypes: Readonly<Record<ArgumentContent, (model: RecordModel) => st
   {
     integer: () => 'Int',
     cursor: () => 'String',
-    key: () => 'ID',
+    key: (model) => (hasKeyParts(model) ? undefined : 'ID'),
     conditions: ({ name }) => `${name}Where`,
     order: ({ name }) => `[${name}Order!]`,
     fields: (model) => (groupsOf(model).length > 0 ? `[${model.name}Group!]` : undefined),
@@ -33,6 +34,7 @@ export function declareArguments(
   for (const [name, { argument }] of Object.entries(operationInputs[operation])) {
     if (argument === undefined) continue
     const { holds, ...declared } = argument
+    if (holds === 'key' && hasKeyParts(model)) Object.assign(args, declareKey(model))
     const type = argumentTypes[holds](model)
     if (type !== undefined) args[name] = { type, ...declared }
   }

@@ -7,6 +7,7 @@ import type { ColumnComparison } from '../../engines/contract/table.js'
 import { describeColumn, declareInput } from './declare-types.js'
 import type { EnumModel, NestedModel, RecordModel } from './model.js'
 import type { NestedOperation } from '../../records/statements/read-tree.js'
+import { keyType } from './row-keys.js'
 import { operationsOn } from './write-records.js'
 
 /** The scalar of integers beyond the 32 bits of GraphQL's `Int`, for operands of filters and for sums. */
@@ -173,7 +174,8 @@ export function declareNestedTypes(
     .filter(({ target }) => target === model)
   if (kinds.some(({ isList }) => !isList)) {
     const { name } = model
-    const rowForms = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
+    const connect = keyType(model)
+    const rowForms = { create: `${name}Input`, update: `${name}Input`, connect }
     const forms = { ...rowForms, disconnect: 'Boolean', delete: 'Boolean' }
     const description = `One operation on the related ${name}, or the fields of a new one.`
     types.push([`${name}Nested`, declare(model, operationsOn(model), forms, description)])
@@ -185,7 +187,7 @@ export function declareNestedTypes(
       model,
       lists.some(({ isLinkable }) => isLinkable),
     )
-    const ids = '[ID!]'
+    const ids = `[${keyType(model)}!]`
     const forms = { connect: ids, disconnect: ids, delete: ids }
     const description = `Operations on related rows of ${name}, or the fields of a new one.`
     const rows = { create: `[${name}Input!]`, update: `[${name}Changes!]` }

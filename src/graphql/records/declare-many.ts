@@ -8,6 +8,8 @@ import { isPlainObject } from '../../core/json.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Database } from '../../records/database.js'
+import type { Id } from '../../records/filters/list-options.js'
+import { partsOfKey } from '../../records/model/record-key.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { clientWriter } from '../../records/clients/client-writer.js'
 import type { CallerWriter } from '../../records/policy/caller-writer.js'
@@ -19,7 +21,16 @@ import {
   type KeyedTree,
   type WriteTree,
 } from '../../records/statements/write-tree.js'
-import { keyName, readInput, resultExtensions } from './write-records.js'
+import {
+  declareKey,
+  declareKeyType,
+  hasKeyParts,
+  keyNames,
+  keyType,
+  readInputKey,
+  readKey,
+} from './row-keys.js'
+import { readInput, resultExtensions } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../operation-caller.js'
 import { type GraphqlField, type TypeDeclaration, generatedKey } from '../declarations.js'
@@ -53,26 +64,31 @@ class ManyWriter {
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` for a row that does not exist or that the caller may not see */
   update(model: RecordModel, inputs: readonly unknown[]): MaybePromise<Instance[]> {
     this.#check('input', inputs)
-    const key = keyName(model)
+    const names = keyNames(model)
     const { table } = model
     const trees = inputs.map((one, index): KeyedTree => {
-      const { [key]: id, ...values } = isPlainObject(one) ? one : {}
-      const tree = readInput(model, values, `input.${index}`)
+      const fields = isPlainObject(one) ? one : {}
+      const values = Object.entries(fields).filter(([name]) => !names.includes(name))
+      const tree = readInput(model, Object.fromEntries(values), `input.${index}`)
       checkOperations(tree)
-      const rowKey = model.ids.read(id) as string | undefined
-      if (rowKey === undefined && model.ids.type !== undefined) throw noSuchRow(model.name, id)
-      return { id: rowKey as string, tree }
+      const { key, text } = readKey(model, fields, names[0])
+      if (key === undefined && (model.ids.type !== undefined || hasKeyParts(model)))
+        throw noSuchRow(model.name, text)
+      return { id: key as Id, tree }
     })
     return this.#writer.updateAll({
       table,
-      values: trees.map(({ id, tree: { values } }) => ({ ...values, [table.key.property]: id })),
+      values: trees.map(({ id, tree: { values } }) => ({
+        ...values,
+        ...partsOfKey(table.key, id),
+      })),
       treeAt: (index) => trees[index] as KeyedTree,
     })
   }
 
-  delete(model: RecordModel, ids: readonly string[]): MaybePromise<number> {
+  delete(model: RecordModel, ids: readonly unknown[]): MaybePromise<number> {
     this.#check('ids', ids)
-    const keys = ids.map((id) => model.ids.read(id) as string | undefined)
+    const keys = ids.map((id) => readInputKey(model, id))
     return this.#writer.deleteAll(
       model.table,
       keys.filter((key) => key !== undefined),
@@ -147,10 +163,10 @@ export function declareManyMutations(
       withShardArgument(model, {
         type: 'Int',
         description: 'Deletes rows. Returns the number of rows that existed.',
-        args: { ids: '[ID!]!' },
+        args: { ids: `[${keyType(model)}!]!` },
         access: writes.delete,
         extensions,
-        resolve: (_root, { ids }, context) => writer(context).delete(model, ids as string[]),
+        resolve: (_root, { ids }, context) => writer(context).delete(model, ids as unknown[]),
       }),
     ])
   if (!hasInput(model)) return mutations
@@ -204,18 +220,19 @@ function upsertAccess({ create, update }: RecordModel['writes']): AccessRule | u
   return create?.open === true || update?.open === true ? openAccess : tokenAccess
 }
 
-/** `ProductChanges` and `ProductUnique`. */
+/** `ProductChanges` and `ProductUnique`, and `OrderLineKey` for a key of several fields. */
 export function declareManyTypes(model: RecordModel): [string, TypeDeclaration][] {
   const { name } = model
   const input = declareInput(model)
-  if (input?.kind !== 'input') return []
+  const keyTypes = declareKeyType(model)
+  if (input?.kind !== 'input') return keyTypes
   const changes: TypeDeclaration = {
     kind: 'input',
     description: 'The key of a row, and its changes.',
-    fields: { [keyName(model)]: 'ID!', ...input.fields },
+    fields: { ...input.fields, ...declareKey(model, keyNames(model)[0]) },
   }
   const unique = uniqueFields(model)
-  const types: [string, TypeDeclaration][] = [[`${name}Changes`, changes]]
+  const types: [string, TypeDeclaration][] = [...keyTypes, [`${name}Changes`, changes]]
   if (unique.length > 0) {
     const description = `The name of a unique field, or a list of names that are unique together: ${namesOf(unique)}.`
     types.push([`${name}Unique`, { kind: 'scalar', description }])

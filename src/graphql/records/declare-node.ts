@@ -6,6 +6,7 @@ import type { Instance, Table } from '../../records/model/table.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { toKey } from '../../records/model/codec.js'
+import { keyOf } from '../../records/model/record-key.js'
 import { readRecords } from '../../records/statements/read-records.js'
 import { boundToShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
@@ -80,7 +81,9 @@ function resolveNode(
 ): MaybePromise<Instance | null> {
   const model = modelOf(models, id)
   if (model === undefined) return null
-  return admitted([model.access], callerOf(context), () => resolveOne(model, services, id, context))
+  return admitted([model.access], callerOf(context), () =>
+    resolveOne(model, services, model.ids.read(id), context),
+  )
 }
 
 /** Runs one statement for each type. If the caller may not read a type, only the elements of that type fail. */
@@ -152,6 +155,6 @@ function readByKeys(
   const found = readRecords(table, source, { plan, values, additions: undefined })
   return after(
     found,
-    (records) => new Map(records.map((record) => [String(record[table.key.property]), record])),
+    (records) => new Map(records.map((record) => [String(keyOf(table.key, record)), record])),
   )
 }

@@ -26,6 +26,7 @@ import {
   type ResolvedEdge,
   type ResolvedPage,
 } from './pages.js'
+import { declareKey, readKey } from './row-keys.js'
 import { RecordWriter, resultExtensions } from './write-records.js'
 
 /**
@@ -95,7 +96,8 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         args: declareArguments(model, 'find'),
         access,
         extensions: generatedExtensions({ kind: 'one', model }),
-        resolve: (_root, args, context) => resolveOne(model, services, args.id, context),
+        resolve: (_root, args, context) =>
+          resolveOne(model, services, readKey(model, args).key, context),
       }),
     ],
     [plural, list],
@@ -154,14 +156,14 @@ export function declareMutations(model: RecordModel, { database }: RecordService
       `update${name}`,
       withShardArgument(model, {
         type: name,
-        args: { id: 'ID!', ...input, ...version },
+        args: { ...declareKey(model), ...input, ...version },
         access: writes.update,
         extensions: {
           ...generatedExtensions({ kind: 'update', model }),
           ...resultExtensions(model, 'update'),
         },
-        resolve: (_root, { id, input: values, expectedVersion }, context) =>
-          writer(context).update(model, id as string, values, expectedVersion),
+        resolve: (_root, args, context) =>
+          writer(context).update(model, readKey(model, args), args.input, args.expectedVersion),
       }),
     ])
   if (writes.delete !== false)
@@ -169,11 +171,11 @@ export function declareMutations(model: RecordModel, { database }: RecordService
       `delete${name}`,
       withShardArgument(model, {
         type: 'Boolean',
-        args: { id: 'ID!', ...version },
+        args: { ...declareKey(model), ...version },
         access: writes.delete,
         extensions: generatedExtensions({ kind: 'delete', model }),
-        resolve: (_root, { id, expectedVersion }, context) =>
-          writer(context).delete(model, id as string, expectedVersion),
+        resolve: (_root, args, context) =>
+          writer(context).delete(model, readKey(model, args), args.expectedVersion),
       }),
     ])
   return mutations

@@ -3,6 +3,7 @@
 import { formats } from '../../fields/formats.js'
 import { type FieldRules, describeWriteRule } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
@@ -35,6 +36,7 @@ import {
 } from './model.js'
 import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
 import { outputOf } from './field-output.js'
+import { keyType } from './row-keys.js'
 import { operationsOn } from './write-records.js'
 
 /** The description of a record: `@Doc`, otherwise a default. */
@@ -167,11 +169,14 @@ function describeNested({ type }: NestedModel): string {
   return doc?.description ?? doc?.summary ?? `The parts of a ${type.name}.`
 }
 
-function declareColumn(field: FieldModel, model: Pick<RecordModel, 'type'>): GraphqlField {
+function declareColumn(
+  field: FieldModel,
+  model: Pick<RecordModel, 'type'> & Partial<Pick<RecordModel, 'table'>>,
+): GraphqlField {
   const { type, column, access } = field
   const output = outputOf(field)
   return {
-    type: column.isKey ? `${type}!` : type,
+    type: column.isKey || isPartOfKey(model, column) ? `${type}!` : type,
     description: describeColumn(field, model),
     extensions: { [generatedKey]: { kind: 'column', field } },
     resolve:
@@ -179,6 +184,10 @@ function declareColumn(field: FieldModel, model: Pick<RecordModel, 'type'>): Gra
         ? output
         : (record, _args, context) => admitted([access], callerOf(context), () => output(record)),
   }
+}
+
+function isPartOfKey({ table }: Partial<Pick<RecordModel, 'table'>>, column: Column): boolean {
+  return table?.key.parts?.includes(column) === true
 }
 
 function declareRelation(relation: RelationModel, services: RecordServices): GraphqlField {
@@ -279,7 +288,7 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
   for (const { name, target, isList, isLinkable, idsName } of model.relations.values()) {
     if (idsName !== undefined) {
       const description = `The keys of every linked ${target.name}. Replaces all links.`
-      fields[idsName] = { type: '[ID!]', description }
+      fields[idsName] = { type: `[${keyType(target)}!]`, description }
     }
     if (operationsOn(target, isLinkable).length === 0) continue
     const type = isList ? `[${target.name}NestedList!]` : `${target.name}Nested`

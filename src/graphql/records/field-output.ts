@@ -2,6 +2,7 @@
 import { compileOutput } from '../../fields/compile-output.js'
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { readShape } from '../../fields/shape.js'
+import { keyOf } from '../../records/model/record-key.js'
 import { IntOverflow } from '../errors.js'
 import type { FieldModel } from './model.js'
 
@@ -11,12 +12,14 @@ import type { FieldModel } from './model.js'
  * @returns the resolver of a column; it returns null for a missing value
  */
 export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => unknown {
-  const { property } = field.column
-  const { form, itemForm } = field
+  const { column, form, itemForm } = field
+  const { property } = column
   const write =
     form === 'int' || itemForm === 'int'
       ? (value: unknown) => asInts(field, value, suffix)
       : writerOf(field)
+  if (column.parts !== undefined)
+    return (record) => field.ids?.write(keyOf(column, record as object))
   if (write === undefined) return (record) => (record as RecordValues)[property] ?? null
   return (record) => {
     const value = (record as RecordValues)[property]

@@ -94,7 +94,7 @@ export interface RecordModel {
   readonly simplePlural: string | undefined
   /** The form of its ids. */
   readonly ids: IdForm
-  /** The fields that are not hidden, in the order of declaration. */
+  /** The fields that are not hidden, in the order of declaration. With global ids, a key of several fields comes first. */
   readonly fields: ReadonlyMap<string, FieldModel>
   /** Complete once all models are created. */
   readonly relations: ReadonlyMap<string, RelationModel>

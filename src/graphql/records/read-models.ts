@@ -21,14 +21,14 @@ import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
 import { partColumn } from '../../records/model/read-columns.js'
 import { isOrdered } from '../../sql/operators.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesOfRelation } from '../../records/policy/client-view.js'
 import type { VisibleMembers } from '../../openapi/visible-members.js'
 import { methodRules, reportFieldsRead } from '../../records/rights/method-access.js'
 import { isLinkable, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
-import type { FieldForm } from '../../engines/contract/json-sql.js'
+import type { FieldForm, JsonField } from '../../engines/contract/json-sql.js'
 import { argumentOptions } from '../declarations.js'
 
 export interface Models {
@@ -107,12 +107,6 @@ class ModelReader {
     const { type, options } = table
     const policy = policyOf(table)
     reportPolicy(table, this.#problems)
-    if (table.key.parts !== undefined)
-      this.#problems.add({
-        code: 'RECORD_KEY_PARTS',
-        message: `${type.name} has a key of several fields, which GraphQL cannot show yet.`,
-        remedy: 'Turn GraphQL off: bootstrap(AppModule, { graphql: false }).',
-      })
     this.#reportInvalidName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
     this.#reportInvalidName(names.singular, `${type.name}: the query`)
@@ -154,7 +148,8 @@ class ModelReader {
     const model = this.#models.get(table) as MutableModel
     const { fields, relations } = model
     for (const [name, { column }] of fields)
-      if (!visible.shows(type, column.property)) fields.delete(name)
+      if (!storedColumnsOf(column).every(({ property }) => visible.shows(type, property)))
+        fields.delete(name)
     for (const [name, { relation }] of relations)
       if (!visible.shows(type, relation.name)) relations.delete(name)
     model.methods = model.methods.filter(({ member }) => visible.shows(type, member))
@@ -172,6 +167,8 @@ class ModelReader {
 
   #readFields(table: Table): Map<string, FieldModel> {
     const fields = new Map<string, FieldModel>()
+    if (this.#hasGlobalIds && hasSeveralColumns(table.key))
+      fields.set('id', this.#readGlobalKey(table))
     for (const column of table.columns) {
       if (column.field.hidden) continue
       const keyType = this.#keyHolders.get(column)
@@ -184,6 +181,24 @@ class ModelReader {
       fields.set(name, this.#readField(table, column, name, keyType))
     }
     return fields
+  }
+
+  /** The global id of a record whose key has several columns. */
+  #readGlobalKey({ type, key }: Table): FieldModel {
+    const parts = key.parts ?? []
+    const keyParts = parts.map((column): JsonField => {
+      const itemForm = undefined
+      return {
+        column,
+        form: keyFormOf(column),
+        itemForm,
+        enumeration: undefined,
+        idPrefix: undefined,
+      }
+    })
+    const where = `${type.name}.${key.property}`
+    const value = this.#readValue(key, 'id', where)
+    return Object.freeze({ ...value, ...globalField(type.name), keyParts, isOrdered: false })
   }
 
   /** @param keyType the type whose keys the column contains */
@@ -444,6 +459,17 @@ function formOf(
   if (enumeration !== undefined) return 'enum'
   if (storage === 'json' && !isList) return 'json'
   return textForms[field.entry.storage] ?? formByType[scalarOf(field)]
+}
+
+/** The form of a part of a key, in the JSON list that is the key. */
+function keyFormOf(column: Column): FieldForm {
+  const form = formOf(column, undefined, false)
+  return form === 'int' ? 'integer' : form
+}
+
+/** Whether a key of several columns, so that no column has its name. */
+function hasSeveralColumns({ parts = [] }: Column): boolean {
+  return parts.length > 0
 }
 
 /** `Integer` if the rules permit values beyond the 32 bits of GraphQL's `Int`. */

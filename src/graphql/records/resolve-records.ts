@@ -6,6 +6,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import { toKey } from '../../records/model/codec.js'
+import { keyOf } from '../../records/model/record-key.js'
 import type { Instance, Table } from '../../records/model/table.js'
 import {
   countRelated,
@@ -44,11 +45,11 @@ export interface RecordServices {
 export function resolveOne(
   model: RecordModel,
   services: RecordServices,
-  id: unknown,
+  key: unknown,
   context: unknown,
 ): MaybePromise<Instance | null> {
   const { source, reader } = openReading(services, callerOf(context))
-  return readOne(model, source, reader, model.ids.read(id))
+  return readOne(model, source, reader, key)
 }
 
 /**
@@ -63,7 +64,7 @@ export function readOne(
   id: unknown,
 ): MaybePromise<Instance | null> {
   const codec = source.context.codecOf(model.table)
-  const key = toKey(codec, id)
+  const key = id === undefined ? undefined : toKey(codec, id)
   if (key === undefined) return null
   const { table } = model
   const rowFilter = reader.rowFilter(table)
@@ -161,7 +162,7 @@ function resolveRelationCount(request: RelationRequest, record: Instance): Maybe
     const counts = countRelated(relation.relation, keys, source, { where, slots: reader })
     return after(counts, (found) => (key) => found.get(String(key)) ?? 0)
   })
-  return batch.get(encode(relation, record[table.key.property]))
+  return batch.get(encode(relation, keyOf(table.key, record)))
 }
 
 interface RelationRequest {
@@ -177,8 +178,7 @@ function resolveBelongsTo(
   record: Instance,
 ): MaybePromise<Instance | null> {
   const { relation, services, caller } = request
-  const { local } = relation.relation
-  const value = record[local.property]
+  const value = keyOf(relation.relation.local, record)
   if (value === undefined || value === null) return null
   const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
@@ -192,7 +192,7 @@ function resolveBelongsTo(
 
 function resolveMany(request: RelationRequest, record: Instance): MaybePromise<Instance[]> {
   const { relation, services, caller, args } = request
-  const value = record[relation.relation.local.property]
+  const value = keyOf(relation.relation.local, record)
   if (value === undefined || value === null) return []
   const batch = batchOf<Instance[]>(request, record, (keys) =>
     withGuards(relation.target.table, caller, () => {

@@ -38,6 +38,7 @@ import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
 import { toKeyValue } from './query-reader.js'
+import { hasKeyParts, keyNames, readInputKey, type NamedRow } from './row-keys.js'
 
 /**
  * The extensions of mutations that a caller may run without the right to read the record.
@@ -50,9 +51,9 @@ export function resultExtensions(
 ): Readonly<Record<string, unknown>> {
   const { read, blindWrites } = policyOf(model.table)
   if (read === undefined || !operations.some((operation) => blindWrites[operation])) return {}
-  const key = keyName(model)
-  const message = `You may not read ${model.name}. Select only ${key}.`
-  const guard: ResultGuard = { rule: read, key, message }
+  const keys = keyNames(model)
+  const message = `You may not read ${model.name}. Select only ${keys.join(' and ')}.`
+  const guard: ResultGuard = { rule: read, keys, message }
   return { [resultGuardKey]: guard }
 }
 
@@ -83,51 +84,49 @@ export class RecordWriter {
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` if the row does not exist or the caller may not see it */
   update(
     model: RecordModel,
-    id: string,
+    row: NamedRow,
     input: unknown,
     expectedVersion?: unknown,
   ): MaybePromise<Instance> {
-    const { key, tree } = readChange(model, id, input)
+    const { key, tree } = readChange(model, row, input)
     const expected = toExpected(expectedVersion)
     return after(this.#writer.update(key, tree, { expected }), (changed) =>
-      checkFound(changed, model, id),
+      checkFound(changed, model, row),
     )
   }
 
   /** As `prepareCreate`. */
   prepareUpdate(
     model: RecordModel,
-    id: string,
+    row: NamedRow,
     input: unknown,
   ): (() => MaybePromise<Instance>) | undefined {
-    const { key, tree } = readChange(model, id, input)
+    const { key, tree } = readChange(model, row, input)
     if (!this.#writer.isOneStatement(tree)) return undefined
-    return () => after(this.#writer.update(key, tree), (changed) => checkFound(changed, model, id))
+    return () => after(this.#writer.update(key, tree), (changed) => checkFound(changed, model, row))
   }
 
   /** @returns false if the record does not exist or the caller may not see it */
-  delete(model: RecordModel, id: string, expectedVersion?: unknown): MaybePromise<boolean> {
-    const key = model.ids.read(id) as string | undefined
+  delete(model: RecordModel, { key }: NamedRow, expectedVersion?: unknown): MaybePromise<boolean> {
     if (key === undefined) return false
     return this.#writer.delete(model.table, key, toExpected(expectedVersion))
   }
 }
 
 /** @throws {HttpError} 404 `NOT_FOUND` if no row was updated */
-function checkFound(changed: Instance | null, model: RecordModel, id: string): Instance {
-  if (changed === null) throw noSuchRow(model.name, id)
+function checkFound(changed: Instance | null, model: RecordModel, { text }: NamedRow): Instance {
+  if (changed === null) throw noSuchRow(model.name, text)
   return changed
 }
 
 function readChange(
   model: RecordModel,
-  id: string,
+  { key, text }: NamedRow,
   input: unknown,
-): { readonly key: string; readonly tree: WriteTree } {
+): { readonly key: Id; readonly tree: WriteTree } {
   const tree = readInput(model, input, 'input')
   checkOperations(tree)
-  const key = model.ids.read(id) as string | undefined
-  if (key === undefined) throw noSuchRow(model.name, id)
+  if (key === undefined) throw noSuchRow(model.name, text)
   return { key, tree }
 }
 
@@ -223,18 +222,12 @@ function readBelongsToInput(
 }
 
 function readerOf(model: RecordModel): NestedReader {
-  const { ids } = model
   return {
-    keyNames: [keyName(model)],
+    keyNames: keyNames(model),
     read: (value, path) => readInput(model, value, path),
     // An id of another type matches no row.
-    key: (id) => (ids.type === undefined ? (id as Id) : ((ids.read(id) as Id | undefined) ?? '')),
+    key: (id) => readInputKey(model, id) ?? '',
   }
-}
-
-/** The name of the key in GraphQL. */
-export function keyName({ fields }: RecordModel): string {
-  return [...fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
 }
 
 /**
@@ -267,7 +260,9 @@ function relationNamed(model: RecordModel, name: string): RelationModel | undefi
 }
 
 /** Converts the id of a linked row. An invalid key is reported when the row is looked up. */
-function toLinkedKey({ ids, table }: RecordModel, id: Id, path: string): Id {
+function toLinkedKey(model: RecordModel, id: Id, path: string): Id {
+  const { ids, table } = model
+  if (hasKeyParts(model)) return readInputKey(model, id) ?? ''
   return ids.type === undefined ? id : (toKeyValue(table.key, ids, String(id), path) as Id)
 }
 

@@ -164,13 +164,15 @@ export function toPathKey({ parts }: Column, id: number | string): string {
  * @returns `undefined` if the number of parts is wrong, or a part is not of its kind. No row has such a key
  */
 export function readPathKey(column: Column, text: string): string | undefined {
+  const texts = text.split(',').map(decodePart)
+  return texts.includes(undefined) ? undefined : readKeyTexts(column, texts as string[])
+}
+
+/** As `readPathKey`, from the text of each part. */
+export function readKeyTexts(column: Column, texts: readonly string[]): string | undefined {
   const { parts = [] } = column
-  const texts = text.split(',')
   if (texts.length !== parts.length) return undefined
-  const values = parts.map(({ field }, index) => {
-    const decoded = decodePart(texts[index] as string)
-    return decoded === undefined ? undefined : field.entry.fromText(decoded)
-  })
+  const values = parts.map(({ field }, index) => field.entry.fromText(texts[index] as string))
   return parts.every((part, index) => isPart(part, values[index]))
     ? writeKeyText(column, values)
     : undefined
