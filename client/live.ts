@@ -21,7 +21,7 @@ export interface LiveDetails<Row = AnyResult> {
   version: number
   /** The rows that are new or changed. All rows if the complete result was sent. */
   set: Row[]
-  /** The keys (`id`) of rows that are not in the result any more. */
+  /** The keys (`id`, or the JSON list of a key of several fields) of rows that are not in the result any more. */
   gone: (string | number)[]
   /** True if changes were missed, and the complete result was sent instead. */
   lost: boolean
@@ -100,7 +100,7 @@ interface QueryEvent {
 /** A message between tabs: an event that the leader forwards, `leads` from a new leader, or the paths of a tab's queries. */
 interface TabMessage extends Partial<QueryEvent> {
   /** The name of the tab, in a message with `paths`. */
-  tab?: string
+  tab?: number
   paths?: string[]
 }
 
@@ -131,8 +131,8 @@ interface CreateLive {
 export const createLive = ((client: Pick<ClientBase, 'configure'>): Live => {
   const queries = new Map<string, OpenQuery>()
   /** The paths that other tabs use, by the names of the tabs. */
-  const otherTabs = new Map<string, { paths: string[]; at: number }>()
-  const tabName = `${Math.random()}`
+  const otherTabs = new Map<number, { paths: string[]; at: number }>()
+  const tabName = Math.random()
   let channelName: string | undefined
   let channel: InstanceType<typeof BroadcastChannel> | undefined
   let leaveChannel: (() => void) | undefined
@@ -261,12 +261,13 @@ export const createLive = ((client: Pick<ClientBase, 'configure'>): Live => {
   const announce = () => {
     const paths = [...queries].filter(([, { listeners }]) => listeners.size).map(([path]) => path)
     channel?.postMessage({ tab: tabName, paths } satisfies TabMessage)
-    setTimeout(() => void connect(), 20)
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- it never rejects, and this saves nine bytes
+    setTimeout(connect, 20)
   }
 
   /** Handles a message of another tab. */
   const receive = (message: TabMessage) => {
-    const { event, tab = '', paths } = message
+    const { event, tab = 0, paths } = message
     if (event == 'leads') announce()
     else if (!paths) apply(message as QueryEvent)
     else if (isLeader) {
@@ -413,7 +414,7 @@ const retryLater = (attempts: Attempts, seconds?: number) => {
 /** `server-life:version` */
 const parseId = (id = ''): [serverLife: string | undefined, version: number] => {
   const [serverLife, version] = id.split(':')
-  return [serverLife, Number(version)]
+  return [serverLife, +(version as string)]
 }
 
 /** Logs errors of a listener, so that the other listeners are called too. */

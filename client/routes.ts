@@ -23,6 +23,8 @@
  * - `related`: for rows of records, the related rows that `with` can add, by relation: `{ project: { row: Project; related:
  *   ProjectRelated } }`, with `list: true` for a relation to many. Left out: `with` is a param like any other.
  *
+ * A key of several fields is spelled with each of them: `GET /order-lines/<orderId>,<line:int>`.
+ *
  * Values of the path are read from the key itself. Dates, functions and the like are turned into what JSON makes of them
  * here, so the generator need not know. Interfaces and imports are enough: `import type` keeps the server out of the page.
  */

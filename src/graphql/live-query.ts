@@ -19,6 +19,7 @@ import { policyOf } from '../records/rights/record-policy.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { generatedOf } from './records/model.js'
+import { hasKeyParts, keyNames } from './records/row-keys.js'
 
 /** The arguments of `@live`. */
 interface LiveQueryOptions {
@@ -66,6 +67,18 @@ export class LiveQueryRefused extends HttpError {
   }
 }
 
+/** By root field: the fields that are the key of its rows together. Lists of other records have the key `id`. */
+function keysOf(operation: Operation): ReadonlyMap<string, readonly string[]> {
+  const keys = new Map<string, readonly string[]>()
+  for (const [name, [node]] of operation.everyRoot()) {
+    const field = operation.definition(node)
+    const generated = field && generatedOf(field)
+    if (generated?.kind === 'list' && hasKeyParts(generated.model))
+      keys.set(name, keyNames(generated.model))
+  }
+  return keys
+}
+
 const numberByObject = new WeakMap<object, number>()
 let lastNumber = 0
 
@@ -108,7 +121,7 @@ export function openLive(
           : rightsKey({ claims, byKey, request }, by)
         return JSON.stringify([...key, rights])
       },
-      form: options.sendsCompleteResults ? completeResultForm : resultForm,
+      form: options.sendsCompleteResults ? completeResultForm : resultForm(keysOf(operation)),
       run: async (listener, runForCaller) => {
         const context = listener.caller.context
         const outcome = await runForCaller(() =>

@@ -1,6 +1,7 @@
 /**
  * Formats the results of live queries and the differences between them, as JSON and as server-sent events. Rows are
- * compared by their key `id`. Values without keys are sent completely.
+ * compared by their key: `id`, or the JSON list of the fields that are the key together. Values without keys are sent
+ * completely.
  * Source: decisions, Live queries.
  */
 
@@ -12,6 +13,8 @@ import type { LiveListener, LiveMessage } from './live-listener.js'
  * Differences of a list: changed rows, the keys of removed rows, and the order of all keys if clients cannot derive it.
  */
 interface ListDifference {
+  /** The fields that are the key together, if the key is not `id`. */
+  readonly key?: KeyFields
   readonly set: readonly unknown[]
   readonly gone: readonly (string | number)[]
   readonly order?: readonly (string | number)[]
@@ -26,38 +29,57 @@ export interface LiveFormat {
   closed(status: number): string
 }
 
-/** Format of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`. */
-export const rowsForm: LiveFormat = Object.freeze({
-  complete: (text, version, isLost) =>
-    `{"version":${version},"data":${text ?? 'null'}${isLost ? ',"lost":true' : ''}}`,
-  change: (before, now, version) => {
-    const changes = differenceOf(parse(before), parse(now))
-    if (changes === undefined) return rowsForm.complete(now, version, false)
-    return `{"version":${version},${JSON.stringify(changes).slice(1)}`
-  },
-  closed: (status) => JSON.stringify({ status }),
-} satisfies LiveFormat)
+type KeyFields = readonly string[]
 
-/** Format of GraphQL: execution results, with live query data in `extensions`. The texts are execution results. */
-export const resultForm: LiveFormat = Object.freeze({
-  complete: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
-  change: (before, now, version) => {
-    const changes = changesOf(parse(before), parse(now))
-    if (changes === undefined) return resultForm.complete(now, version, false)
-    return JSON.stringify({ extensions: { live: { version, changes } } })
-  },
-  closed: (status) => {
-    const [message, code] =
-      status === 401 ? ['Unauthorized', 'UNAUTHENTICATED'] : ['Forbidden', 'FORBIDDEN']
-    const errors = [{ message, extensions: { code } }]
-    return JSON.stringify({ errors, extensions: { live: { closed: status } } })
-  },
-} satisfies LiveFormat)
+/**
+ * Format of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`.
+ *
+ * @param key the fields that are the key of the rows together. Default: `id`
+ */
+export function rowsForm(key?: KeyFields): LiveFormat {
+  const form: LiveFormat = {
+    complete: (text, version, isLost) =>
+      `{"version":${version},"data":${text ?? 'null'}${isLost ? ',"lost":true' : ''}}`,
+    change: (before, now, version) => {
+      const changes = differenceOf(parse(before), parse(now), key)
+      if (changes === undefined) return form.complete(now, version, false)
+      return `{"version":${version},${JSON.stringify(changes).slice(1)}`
+    },
+    closed: (status) => JSON.stringify({ status }),
+  }
+  return Object.freeze(form)
+}
+
+/**
+ * Format of GraphQL: execution results, with live query data in `extensions`. The texts are execution results.
+ *
+ * @param keys by root field: the fields that are the key of its rows together. Default: `id`
+ */
+export function resultForm(keys: ReadonlyMap<string, KeyFields> = new Map()): LiveFormat {
+  const form: LiveFormat = {
+    complete: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
+    change: (before, now, version) => {
+      const changes = changesOf(parse(before), parse(now), keys)
+      if (changes === undefined) return form.complete(now, version, false)
+      return JSON.stringify({ extensions: { live: { version, changes } } })
+    },
+    closed: closedResult,
+  }
+  return Object.freeze(form)
+}
+
+function closedResult(status: number): string {
+  const [message, code] =
+    status === 401 ? ['Unauthorized', 'UNAUTHENTICATED'] : ['Forbidden', 'FORBIDDEN']
+  const errors = [{ message, extensions: { code } }]
+  return JSON.stringify({ errors, extensions: { live: { closed: status } } })
+}
+const completeResults = resultForm()
 
 /** Sends complete results, for clients that cannot apply differences: `@live(whole: true)`. */
 export const completeResultForm: LiveFormat = Object.freeze({
-  ...resultForm,
-  change: (_before, now, version) => resultForm.complete(now, version, false),
+  ...completeResults,
+  change: (_before, now, version) => completeResults.complete(now, version, false),
 } satisfies LiveFormat)
 
 /** @param text a JSON object */
@@ -66,13 +88,17 @@ function withLive(text = '{"data":null}', live: object): string {
 }
 
 /** Changes by root field; undefined if anything except rows has changed. */
-function changesOf(before: unknown, now: unknown): Record<string, ListDifference> | undefined {
+function changesOf(
+  before: unknown,
+  now: unknown,
+  keys: ReadonlyMap<string, KeyFields>,
+): Record<string, ListDifference> | undefined {
   const [previous, current] = [dataOf(before), dataOf(now)]
   if (previous === undefined || current === undefined) return undefined
   const changes: Record<string, ListDifference> = {}
   for (const [field, value] of Object.entries(current)) {
     if (JSON.stringify(value) === JSON.stringify(previous[field])) continue
-    const rowChanges = differenceOf(previous[field], value)
+    const rowChanges = differenceOf(previous[field], value, keys.get(field))
     if (rowChanges === undefined) return undefined
     Object.defineProperty(changes, field, { value: rowChanges, enumerable: true })
   }
@@ -88,9 +114,13 @@ function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined 
 type Key = string | number
 
 /** @returns undefined if either value is not a list of rows with keys */
-function differenceOf(before: unknown, now: unknown): ListDifference | undefined {
-  const previous = byKey(before)
-  const current = byKey(now)
+function differenceOf(
+  before: unknown,
+  now: unknown,
+  key: KeyFields | undefined,
+): ListDifference | undefined {
+  const previous = byKey(before, key)
+  const current = byKey(now, key)
   if (previous === undefined || current === undefined) return undefined
   const removed = [...previous.keys()].filter((key) => !current.has(key))
   const set: unknown[] = []
@@ -102,18 +132,26 @@ function differenceOf(before: unknown, now: unknown): ListDifference | undefined
   for (const key of current.keys()) if (!previous.has(key)) follows.push(key)
   const order = [...current.keys()]
   const isInOrder = order.every((key, index) => key === follows[index])
-  return isInOrder ? { set, gone: removed } : { set, gone: removed, order }
+  const named = key === undefined ? {} : { key }
+  return isInOrder ? { ...named, set, gone: removed } : { ...named, set, gone: removed, order }
 }
 
-function byKey(value: unknown): Map<Key, unknown> | undefined {
+function byKey(value: unknown, key: KeyFields | undefined): Map<Key, unknown> | undefined {
   if (!Array.isArray(value)) return undefined
   const rows = new Map<Key, unknown>()
   for (const row of value as readonly unknown[]) {
-    const id = isMap(row) ? row.id : undefined
+    const id = isMap(row) ? keyIn(row, key) : undefined
     if ((typeof id !== 'string' && typeof id !== 'number') || rows.has(id)) return undefined
     rows.set(id, row)
   }
   return rows
+}
+
+/** @returns undefined for a row without its key, or without a part of it */
+function keyIn(row: Readonly<Record<string, unknown>>, key: KeyFields | undefined): unknown {
+  if (key === undefined) return row.id
+  const parts = key.map((name) => row[name])
+  return parts.includes(undefined) ? undefined : JSON.stringify(parts)
 }
 
 function parse(text: string | undefined): unknown {

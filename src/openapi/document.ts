@@ -258,7 +258,7 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
   const declared = readDeclaredRequest(route.controller, route.member, schemas.visible)
   const filters = declared?.filters ?? []
   const parameters = [
-    ...pathParameters(route.pattern, context.names),
+    ...pathParameters(route.pattern, context.names, declared?.key),
     ...(classes.query === undefined
       ? []
       : queryParameters(classes.query.type, schemas, route.options.groups)),

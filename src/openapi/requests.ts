@@ -13,7 +13,7 @@ import type { Class } from '../metadata/class.js'
 import { createMemberMetadata } from '../metadata/class-metadata.js'
 import { hasUnknownKind } from '../fields/compile-text.js'
 import type { ShapeField } from '../fields/shape.js'
-import { type Pattern, restType } from '../routing/pattern.js'
+import { keyType, type Pattern, restType } from '../routing/pattern.js'
 import type { DocHeader, DocMetadata } from './doc.js'
 import { fieldSchema, inText, inForm } from './field-schema.js'
 import {
@@ -80,6 +80,15 @@ export interface DeclaredRequest {
   readonly parameters: readonly DeclaredParameter[]
   /** Default: none. */
   readonly filters?: readonly DeclaredFilter[]
+  /** The key of several fields at the end of the path. Default: the schema of the parameter's type. */
+  readonly key?: DeclaredKey
+}
+
+/** A key of several fields, whose parts are between commas. */
+export interface DeclaredKey {
+  readonly description: string
+  /** By the name of each field, in order. */
+  readonly parts: Readonly<Record<string, JsonSchema>>
 }
 
 const declaredRequests =
@@ -164,15 +173,32 @@ const operandSchemas: Readonly<Partial<Record<DeclaredOperator['operand'], JsonS
 }
 
 /** @param names the parameters' names in the document's path, from left to right; the handler's may differ */
-export function pathParameters(pattern: Pattern, names: readonly string[]): ParameterObject[] {
+export function pathParameters(
+  pattern: Pattern,
+  names: readonly string[],
+  key?: DeclaredKey,
+): ParameterObject[] {
   const parameters = pattern.segments.filter((segment) => segment.kind === 'parameter')
   return parameters.map(({ type, name }, index) => ({
     name: names[index] ?? name,
     in: 'path',
     required: true,
     ...(type === restType ? { description: 'The rest of the path, slashes included.' } : {}),
-    schema: { ...type.schema },
+    ...(type === keyType && key !== undefined ? keyParameter(key) : { schema: { ...type.schema } }),
   }))
+}
+
+/** A list in the style `simple` has commas between its values, each of which is percent-encoded. */
+function keyParameter({ description, parts }: DeclaredKey): Omit<ParameterObject, 'name' | 'in'> {
+  const prefixItems = Object.entries(parts).map(([title, schema]) => ({ title, ...schema }))
+  const { length } = prefixItems
+  const schema: SchemaObject = {
+    type: 'array',
+    prefixItems,
+    minItems: length,
+    maxItems: length,
+  }
+  return { description, style: 'simple', explode: false, schema }
 }
 
 /** One parameter for each field; lists are repeated keys, nested classes and JSON are written as JSON. */

@@ -73,7 +73,7 @@ const slug: PathType = {
  * `<id:key>`: the parts of a key between commas, `7,2`. The handler gets the segment as it was sent, because a comma within a
  * part is percent-encoded.
  */
-const keyType: PathType = {
+export const keyType: PathType = {
   name: 'key',
   rank: 5,
   convert: (text) => text,

@@ -5,6 +5,7 @@
  */
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
+import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { acceptsEventStream } from '../http/accept.js'
 import { selfEndingEvents } from '../http/events.js'
@@ -16,6 +17,7 @@ import { Live } from '../live/live.js'
 import { type LiveQueries, rightsKey } from '../live/live-queries.js'
 import type { RightsDepth, Within } from '../live/live-query.js'
 import { liveEvents, rowEvents, rowsForm } from '../live/live-format.js'
+import { readTable } from '../records/model/read-table.js'
 import { checkAccess, requestCaller } from '../records/rights/caller.js'
 import { trackRequest } from '../records/tracked-reads.js'
 import { responseRights } from '../records/rights/secured-responses.js'
@@ -50,6 +52,7 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   // Versions of a route may be equal in everything else.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
   const depth = rightsOf(route, generated)
+  const form = rowsForm(keyFieldsOf(plan))
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
@@ -65,7 +68,7 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
           const rightsOfCaller = rightsKey({ claims, byKey, request }, by)
           return JSON.stringify([where, request.sentPath, request.url, rightsOfCaller])
         },
-        form: rowsForm,
+        form,
         run: ({ caller }, runWithin) => runOnce(route, caller.request ?? request, runWithin),
       },
       {
@@ -80,6 +83,12 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
     )
     return selfEndingEvents(liveEvents(listener, rowEvents))
   }
+}
+
+/** The fields that are the key of the rows of a route of `crud` together; undefined for other keys. */
+function keyFieldsOf({ info: { record } }: PlannedRoute): readonly string[] | undefined {
+  if (record === undefined) return undefined
+  return readTable(record, new Problems())?.key.parts?.map(({ property }) => property)
 }
 
 /** The part of the caller that the handler may read. */

@@ -129,6 +129,11 @@ describe('path', () => {
     expect(await addressOf('/items/{id}')).toBe('/items/{id}')
   })
 
+  it('fills the parts of a key of several fields, between commas', async () => {
+    const path = { country: 'a,b/c', line: 2 }
+    expect(await addressOf('/lines/<country>,<line:int>', { path })).toBe('/lines/a%2Cb%2Fc,2')
+  })
+
   it('goes together with params', async () => {
     expect(await addressOf('/items/<id:int>', { path: { id: 7 }, params: { full: true } })).toBe(
       '/items/7?full=true',

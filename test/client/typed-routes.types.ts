@@ -74,6 +74,7 @@ interface Routes {
   'GET /items': { params: Search; result: ReturnType<ItemController['list']> }
   'GET /items/<id:int>': { result: ReturnType<ItemController['show']> }
   'GET /items/{id:int}/parts/<part>': { result: string }
+  'GET /lines/<country>,<line:int>': { result: Item }
   'GET /docs/<rest:path>': {
     params: { full?: boolean }
     result: ReturnType<ItemController['page']>
@@ -112,6 +113,9 @@ export async function whatCompiles(): Promise<void> {
   same<typeof list, ReceivedItem[]>()
   const part = await client.get('/items/{id:int}/parts/<part>', { path: { id: 7, part: 'a' } })
   same<typeof part, string>()
+  await client.get('/lines/<country>,<line:int>', { path: { country: 'DE', line: 2 } })
+  // @ts-expect-error -- a part is missing
+  await client.get('/lines/<country>,<line:int>', { path: { country: 'DE' } })
   const page = await client.get('/docs/<rest:path>', { path: { rest: 'a/b' } })
   same<typeof page, string>()
   const photo = await client.get('/photo')

@@ -8,6 +8,7 @@ import { anySuccess } from '../../openapi/documented-route.js'
 import { shapeOf } from '../../fields/shape.js'
 import type { DeclaredType } from '../../fields/field.js'
 import { resolveClass, type Class } from '../../metadata/class.js'
+import { readTable } from '../../records/model/read-table.js'
 import { readController, readRouteDeclarations } from '../../routing/decorators.js'
 import { parsePattern, joinPaths } from '../../routing/pattern.js'
 import type { Route } from '../../routing/route.js'
@@ -151,15 +152,29 @@ function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): st
   return `NonNullable<Awaited<${result}>>`
 }
 
-/** The method and the path as the controller spells it, without a slash at the end. */
-function routeKey({ controller, member, method, pattern }: Route): string {
+/**
+ * The method and the path as the controller spells it, without a slash at the end. A key of several fields is spelled with
+ * each of them: `/order-lines/<orderId>,<line:int>`.
+ */
+function routeKey(route: Route): string {
+  const { controller, member, method, pattern } = route
   const base = readController(controller)?.path ?? ''
   const declaredRoutes = readRouteDeclarations(controller).get(member) ?? []
   const spelled = declaredRoutes
     .filter((declaredRoute) => declaredRoute.method === method)
     .map((declaredRoute) => joinPaths(base, declaredRoute.path))
     .find((text) => parsePattern(text, new Problems())?.text === pattern.text)
-  return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
+  const text = (spelled ?? pattern.text).replace(/(?<=.)\/$/, '')
+  return `${method} ${text.replace('<id:key>', () => keyParts(route))}`
+}
+
+/** `<orderId>,<line:int>` */
+function keyParts(route: Route): string {
+  const record = generatedFor(route)
+  const { parts = [] } = (record && readTable(record, new Problems())?.key) ?? {}
+  return parts
+    .map(({ property, storage }) => `<${property}${storage === 'integer' ? ':int' : ''}>`)
+    .join()
 }
 
 /** The record of a route that `crud` made; `undefined` for handwritten handlers. */

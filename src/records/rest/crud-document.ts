@@ -2,6 +2,7 @@
 import { hasConditions } from '../../auth/access.js'
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class.js'
+import type { JsonSchema } from '../../fields/kinds/kind.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { DeclaredFilter, DeclaredParameter, DeclaredRequest } from '../../openapi/requests.js'
 import type { VisibleMembers } from '../../openapi/visible-members.js'
@@ -183,9 +184,12 @@ export function documentRequest(
         ...withFilters(part, documentInputs(part, 'aggregate'), havingFilters(part.columns)),
       }
     case 'find':
-      return { parameters: [...documentInputs(part, 'find'), ...shardParameters(part)] }
+      return {
+        parameters: [...documentInputs(part, 'find'), ...shardParameters(part)],
+        ...documentKey(table),
+      }
     default:
-      return { parameters: shardParameters(part) }
+      return { parameters: shardParameters(part), ...documentKey(table) }
   }
 }
 
@@ -211,6 +215,18 @@ function shardParameters({ table, columns }: VisibleTable): DeclaredParameter[] 
   const description = `The shard of the ${type.name}, unless the caller's rights or the body determine it.`
   const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
   return [{ name: shard.property, description, schema }]
+}
+
+/** The key of several fields in the path of a row. */
+function documentKey({ key: { parts } }: Table): Pick<DeclaredRequest, 'key'> {
+  if (parts === undefined) return {}
+  const names = parts.map(({ property }) => property).join(', ')
+  const schemas = parts.map(({ property, field, isUuid }): [string, JsonSchema] => [
+    property,
+    isUuid ? { type: 'string', format: 'uuid' } : field.entry.schema,
+  ])
+  const description = `The key: ${names}, separated by commas, each percent-encoded.`
+  return { key: { description, parts: Object.fromEntries(schemas) } }
 }
 
 const invalidRequest = 'A parameter is unknown or invalid, or the query costs too much.'
