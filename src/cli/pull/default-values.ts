@@ -76,16 +76,26 @@ function readLiteral(expression: string): string | number | boolean | undefined 
   return quoted
 }
 
-function toDefaultCode(
-  literal: string | number | boolean,
-  { kind, isList, digits, values }: ColumnForm,
-): string | undefined {
-  if (isList === true) return /^\{\s*\}$/.test(String(literal)) ? '() => []' : undefined
+function toDefaultCode(literal: string | number | boolean, form: ColumnForm): string | undefined {
+  const { kind, isList, digits, values } = form
+  if (isList === true) return toListCode(String(literal), form)
   if (kind === 'json') return toJsonCode(String(literal))
   const value = toValue(literal, kind)
   if (value === undefined) return undefined
   if (values !== undefined) return values.includes(String(value)) ? toCode(value) : undefined
   return isOfKind(value, kindOf(kind, { ...digits })) ? toCode(value) : undefined
+}
+
+/** An array of PostgreSQL, `{new,"in work"}`. Each row gets a list of its own. */
+function toListCode(literal: string, form: ColumnForm): string | undefined {
+  const [, content] = /^\{(.*)\}$/s.exec(literal) ?? []
+  const items = content?.match(/"(?:[^"\\]|\\.)*"|[^",{}]+/g) ?? []
+  if (content === undefined || items.join(',') !== content) return undefined
+  const codes = items.map((item) => {
+    const text = item.startsWith('"') ? item.slice(1, -1).replace(/\\(.)/g, '$1') : item
+    return text === 'NULL' ? undefined : toDefaultCode(text, { ...form, isList: false })
+  })
+  return codes.includes(undefined) ? undefined : `() => [${codes.join(', ')}]`
 }
 
 function toValue(literal: string | number | boolean, kind: ColumnForm['kind']): unknown {

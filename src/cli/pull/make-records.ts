@@ -92,7 +92,7 @@ function whyLeftOut({ name, kind, columns }: DescribedTable): string | undefined
 }
 
 /** Options that records do not have yet. */
-const supports = { keys: false, schemas: true, types: false }
+const supports = { keys: false, schemas: true, types: true }
 
 function whyUnsupported(table: DescribedTable): string | undefined {
   const key = findKey(table)

@@ -122,9 +122,12 @@ function resolveType(type: string, types: ReadonlyMap<string, NamedType>): Resol
 function toForm(type: string, { base, values, isList }: ResolvedType): ColumnForm {
   const form: ColumnForm =
     values === undefined ? toBuiltInForm(base) : { kind: 'enum', values, type: base }
-  if (isList) return { ...form, isList, type }
+  if (isList) return { ...form, kind: unlisted.has(form.kind) ? 'string' : form.kind, isList, type }
   return type === base ? form : { ...form, type }
 }
+
+/** Kinds whose values cannot be in an array. */
+const unlisted: ReadonlySet<KindName> = new Set(['datetime', 'blob', 'json'])
 
 const kindsByType: Readonly<Record<string, KindName>> = {
   smallint: 'integer',
@@ -162,6 +165,8 @@ function toBuiltInForm(type: string): ColumnForm {
     if (size <= maxDigits && scale >= 0 && scale <= size)
       return { kind: 'decimal', digits: { precision: size, scale } }
   }
+  // A timestamp without a time zone is in UTC.
+  if (name === 'timestamp without time zone') return { kind: 'datetime', type: 'timestamp' }
   const kind = kindsByType[name]
   if (kind === undefined) return { kind: 'string', type }
   return kind === 'string' && first !== undefined ? { kind, maxLength: size } : { kind }

@@ -16,6 +16,7 @@ const forms = {
   json: { kind: 'json' },
   status: { kind: 'enum', values: ['new', "it's late"], type: 'order_status' },
   list: { kind: 'string', isList: true },
+  numbers: { kind: 'integer', isList: true },
 } satisfies Record<string, ColumnForm>
 
 const cases: [sql: string, form: keyof typeof forms, code: string][] = [
@@ -43,6 +44,9 @@ const cases: [sql: string, form: keyof typeof forms, code: string][] = [
   ["'new'::order_status", 'status', "'new'"],
   ["'it''s late'::billing.order_status", 'status', '"it\'s late"'],
   ["'{}'::text[]", 'list', '() => []'],
+  ["'{a,b}'::text[]", 'list', "() => ['a', 'b']"],
+  [`'{"a b","it''s","\\""}'::text[]`, 'list', `() => ['a b', "it's", '"']`],
+  ["'{1,-2}'::integer[]", 'numbers', '() => [1, -2]'],
 ]
 
 it.each(cases)('%s of a %s is %s', (sql, form, code) => {
@@ -56,7 +60,8 @@ it.each([[undefined], ['NULL'], ['NULL::character varying']])('%s is no default'
 it.each([
   ["lower('A')", forms.text],
   ["'gone'::order_status", forms.status],
-  ["'{a,b}'::text[]", forms.list],
+  ["'{a,NULL}'::text[]", forms.list],
+  ["'{{1},{2}}'::integer[]", forms.numbers],
   ["(now() + '1 day'::interval)", forms.datetime],
   ["nextval('x_seq'::regclass)", forms.integer],
 ])('%s is not known', (sql, form) => {

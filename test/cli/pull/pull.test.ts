@@ -1,5 +1,5 @@
 /** `filigree pull`: what it writes for a database that another program made. Source: public API, 18. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -77,6 +77,79 @@ describe.each(engines)('filigree pull of a database of %s', (engine, open, schem
     expect(await source('record-row')).toContain('export class RecordRow {')
     // GraphQL has a type ProductGroup for groups of products.
     expect(await source('product-group-row')).toContain('export class ProductGroupRow {')
+  })
+})
+
+describe('the records of a database of PostgreSQL', () => {
+  let sources: ReadonlyMap<string, string>
+
+  beforeAll(async () => {
+    const url = await server.createDatabase()
+    const database = await connect(url)
+    await runSql(database, postgresShop)
+    await database.close()
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+    await runIn(folder, ['pull', url, '--out', '.', '--schema', 'public,billing'])
+    const names = await readdir(folder)
+    sources = new Map(
+      await Promise.all(
+        names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),
+      ),
+    )
+    await rm(folder, { recursive: true })
+  })
+
+  it.each([
+    "@Field('integer', { type: 'year', optional: true, nullable: true }) made?: number | null",
+    "@Field('string', { list: true, type: 'text[]', default: () => [] }) tags!: Generated<string[]>",
+    "@Field('string', { type: 'tsrange', optional: true, nullable: true }) valid?: string | null",
+    "@Field('string', { type: 'inet', optional: true, nullable: true }) address?: string | null",
+    "@Field('datetime', { type: 'timestamp', default: 'now' }) seen!: Generated<string>",
+    "@Field('integer', { generated: true }) number!: Generated<number>",
+    "@Field('decimal', { precision: 8, scale: 2, index: true }) price!: ExactNumber",
+    "@Field('id', { key: 'uuid' }) productId!: string",
+    "@Field('integer') categoryId!: number",
+    "@Field('string', { optional: true, nullable: true }) class?: string | null",
+    '@BelongsTo(() => ProductCategory) category!: Rel<ProductCategory>',
+    '@BelongsTo(() => ProductCategory) secondCategory!: Rel<ProductCategory | null>',
+    "indexes: [{ fields: ['categoryId', 'name'], unique: true }],",
+    '- strange name has a name that no field can have, and is left out.',
+  ])('have %s', (line) => {
+    expect(sources.get('product.ts')).toContain(line)
+  })
+
+  it('have the types, defaults and comments of columns', () => {
+    const customer = sources.get('customer.ts')
+    expect(customer).toContain(' * People who buy. * / "Quoted"')
+    expect(customer).toContain('/** Their birthday, if they told us. */')
+    expect(customer).toContain("type: 'email'")
+    expect(customer).toContain("@Field('json', { default: () => ({}) }) settings?: unknown")
+    expect(customer).toContain("@Field('uuid', { default: () => randomUUID() }) token!:")
+    expect(customer).toContain("@Field('time', { default: '08:30:00' }) opens!: Generated<string>")
+    expect(customer).toContain('- rating has numbers without declared digits')
+  })
+
+  it('have relations of a table to itself, and two relations to one table', () => {
+    const category = sources.get('product-category.ts')
+    expect(category).toContain("column: 'parent'")
+    expect(category).toContain("@BelongsTo(() => ProductCategory, { onDelete: 'setNull' })")
+    expect(category).toContain('children!: Rel<ProductCategory[]>')
+    expect(category).toContain("@HasMany(() => Product, { by: 'categoryId' })")
+    expect(category).toContain("@HasMany(() => Product, { by: 'secondCategoryId' })")
+    expect(category).toContain('productsBySecondCategory!: Rel<Product[]>')
+  })
+
+  it('have the schemas of their tables', () => {
+    expect(sources.get('billing-order.ts')).toContain(
+      "@Record({ table: 'orders', schema: 'billing', managed: false })",
+    )
+  })
+
+  it('have the style of Prettier', async () => {
+    const { format } = await import('prettier')
+    const style = { semi: false, singleQuote: true, printWidth: 100, parser: 'typescript' }
+    for (const [name, text] of sources)
+      expect([name, await format(text, style)]).toEqual([name, text])
   })
 })
 
