@@ -396,6 +396,94 @@ describe('a table with types of its own', () => {
   })
 })
 
+describe('a value that the database refuses', () => {
+  let app: Application
+  let database: Database
+  beforeAll(async () => {
+    const url = await openPostgres()
+    const before = await connect(url)
+    await runSql(before, tables)
+    await before.close()
+    app = await bootstrap(PersonModule, { port: 0, logger: false, database: url })
+    database = app.get(Database)
+    await database.records(Person).create({ email: 'ada', status: 'new', sizes: [] })
+  })
+  afterAll(() => app.close())
+
+  const valid = { email: 'bob', status: 'new', sizes: [] }
+
+  it.each([
+    [{ period: 'soon' }, 'period', 'period must be a valid tsrange'],
+    [{ address: '10.0.0' + '.999' }, 'address', 'address must be a valid inet'],
+    [{ wait: 'long' }, 'wait', 'wait must be a valid interval'],
+    [{ place: 'here' }, 'place', 'place must be a valid point'],
+    [{ salary: 'much' }, 'salary', 'salary must be a valid money'],
+    [{ flags: '12' }, 'flags', 'flags must be a valid bit(3)'],
+    [{ flags: '1' }, 'flags', 'flags must be a valid bit(3)'],
+    [{ at: 'noon' }, 'at', 'at must be a valid timetz'],
+    [{ code: 'abcde' }, 'code', 'code must have at most 4 characters'],
+    [{ short: 'abcdefghijk' }, 'short', 'short must have at most 10 characters'],
+    [{ small: 70_000 }, 'small', 'small must be a valid int2'],
+    [{ sizes: [1, 3_000_000_000] }, 'sizes', 'sizes must be a valid int4'],
+  ])('is 400 and names the field: %j', async (values, path, message) => {
+    for (const [method, url, json] of [
+      ['POST', '/people', { ...valid, ...values }],
+      ['PATCH', '/people/1', values],
+    ] as const) {
+      const response = await app.inject({ method, url, json })
+      expect([response.status, response.json()]).toMatchObject([
+        400,
+        { error: message, code: 'VALIDATION', errors: [{ path, message }] },
+      ])
+    }
+  })
+
+  it('is named in a list of rows, in a stream and in GraphQL', async () => {
+    const people = database.records(Person)
+    const rows = [
+      { ...valid, email: 'one' },
+      { ...valid, email: 'two', period: 'soon' },
+    ]
+    await expect(people.createMany(rows)).rejects.toThrow('1.period must be a valid tsrange')
+    await expect(people.insertMany(rows)).rejects.toThrow('1.period must be a valid tsrange')
+    const many = Array.from({ length: 300 }, (_, index) => ({ ...valid, email: `m${index}` }))
+    await expect(
+      people.insertMany([...many, { ...valid, email: 'x', address: 'nowhere' }]),
+    ).rejects.toThrow('300.address must be a valid inet')
+    await expect(people.updateWhere({ email: 'ada' }, { wait: 'long' })).rejects.toThrow(
+      'wait must be a valid interval',
+    )
+    const query = 'mutation { updatePerson(id: 1, input: { period: "soon" }) { id } }'
+    const { errors } = (
+      await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    ).json() as any
+    expect(errors[0]).toMatchObject({
+      message: expect.stringContaining('period must be a valid tsrange'),
+    })
+    expect(await people.count()).toBe(1)
+  })
+
+  it.each([
+    ['/people?period=soon', 'period must be a valid tsrange'],
+    ['/people?address.gt=nowhere', 'address must be a valid inet'],
+    ['/people?wait.in=1%20day,long', 'wait must be a valid interval'],
+    ['/people?sizes.has=3000000000', 'sizes must be a valid int4'],
+    ['/people?small=70000', 'small must be a valid int2'],
+    ['/visits?person.address=nowhere', 'address must be a valid inet'],
+  ])('is 400 in a filter: %s', async (url, message) => {
+    const response = await app.inject({ url })
+    expect([response.status, response.json()]).toMatchObject([400, { error: message }])
+  })
+
+  it('is an error of the field in a filter of GraphQL', async () => {
+    const query = '{ people(where: { period: { eq: "soon" } }) { id } }'
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    expect(response.json()).toMatchObject({
+      errors: [{ message: 'period must be a valid tsrange', path: ['people'] }],
+    })
+  })
+})
+
 describe('the start', () => {
   const migrations = useMigrations()
   let url: string

@@ -35,6 +35,10 @@ export interface EngineErrorDetails {
   readonly collision?: string
   /** The key that refers to no row, as text, if the database reports it. */
   readonly missingKey?: string | undefined
+  /** The value that the database refused, as it was sent, if the database reports it. */
+  readonly refusedValue?: string | undefined
+  /** The type that refused a value, if the database reports only the type. */
+  readonly refusedType?: string | undefined
   /** The database accepts no writes. */
   readonly isReadOnly?: boolean
   /** A connection pooler without sessions is in between, so only another address helps. */
@@ -48,6 +52,8 @@ export class EngineError extends Error {
   readonly constraint: string | undefined
   readonly collision: string | undefined
   readonly missingKey: string | undefined
+  readonly refusedValue: string | undefined
+  readonly refusedType: string | undefined
   readonly isReadOnly: boolean
   readonly needsSession: boolean
 
@@ -64,6 +70,8 @@ export class EngineError extends Error {
     this.constraint = details.constraint
     this.collision = details.collision
     this.missingKey = details.missingKey
+    this.refusedValue = details.refusedValue
+    this.refusedType = details.refusedType
     this.isReadOnly = details.isReadOnly === true
     this.needsSession = details.needsSession === true
   }

@@ -15,6 +15,7 @@ export function convertPostgresError(error: unknown): unknown {
       ...(typeof constraint === 'string' && { constraint }),
       ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
       ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
+      ...(code.startsWith('22') && refusedIn(message)),
       ...(code === '25006' && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
@@ -22,6 +23,19 @@ export function convertPostgresError(error: unknown): unknown {
     return new EngineError(kind, message, error, details)
   }
   return isLost(code, message) ? new EngineError('unavailable', message, error) : error
+}
+
+/**
+ * `invalid input syntax for type inet: "x"` → the value `x`; `value too long for type character varying(10)` → the type. The
+ * server translates the words, and may write other quotation marks.
+ */
+function refusedIn(message: string): {
+  readonly refusedValue?: string | undefined
+  readonly refusedType?: string | undefined
+} {
+  const [, refusedValue] = /["“„«»](.*)["“”»«]/s.exec(message) ?? []
+  if (refusedValue !== undefined) return { refusedValue }
+  return { refusedType: /(?:bit|character)(?: varying)?\(\d+\)/.exec(message)?.[0] }
 }
 
 /**

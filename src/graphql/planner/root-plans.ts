@@ -5,6 +5,7 @@ import { settle, type MaybePromise, after, attempt } from '../../core/maybe-prom
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { toReadError, toUnavailable } from '../../records/statements/client-errors.js'
+import { refusedOfStatement } from '../../records/statements/refused-values.js'
 import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
 import type { RunInSequence } from '../../records/statements/pipelined-writes.js'
@@ -196,7 +197,8 @@ export class PlannedQuery implements RootPlan {
     return settle(
       () => source.runner().run(plan.statement, values, 'first'),
       this.#toText,
-      rethrowUnlessInexpressible,
+      (error) =>
+        rethrowUnlessInexpressible(error, refusedOfStatement(source, plan.statement, values)),
     )
   }
 
@@ -223,12 +225,15 @@ export class PlannedQuery implements RootPlan {
 }
 
 /** Lets graphql-js run the field again if a value cannot be represented, because it reports the path of the value. */
-function rethrowUnlessInexpressible(error: unknown): Unplannable {
+function rethrowUnlessInexpressible(
+  error: unknown,
+  refused: ReturnType<typeof refusedOfStatement>,
+): Unplannable {
   if (error instanceof EngineError) {
     if (error.kind === 'inexpressible') return isInexpressible
     if (error.kind === 'malformed') return isMalformed
   }
-  throw toReadError(error)
+  throw toReadError(error, refused)
 }
 
 /** Searches without the first character first, which is many times faster, because few texts contain the rest. */

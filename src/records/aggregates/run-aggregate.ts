@@ -11,6 +11,7 @@ import { boundToShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import { findStoredValue } from '../statements/malformed-values.js'
 import { toClientError } from '../statements/client-errors.js'
+import { refusedOfStatement } from '../statements/refused-values.js'
 import type { AggregateOptions, AggregateRow } from './aggregate-types.js'
 import { bindGroup, isRelated } from './group-path.js'
 import type { Measure } from './measure.js'
@@ -68,9 +69,15 @@ function readRows<T extends object>(
     rows: { table, where: condition, limit },
     aggregates: { groups, measures, having, order },
   }))
-  const rows: MaybePromise<readonly Row[]> = source
-    .runner()
-    .run(plan.statement, arrangeValues(plan, values), 'rows')
+  const sent = arrangeValues(plan, values)
+  const rows = attempt<readonly Row[]>(
+    () => source.runner().run(plan.statement, sent, 'rows'),
+    (error) => {
+      if (!(error instanceof EngineError) || error.kind !== 'value') throw error
+      const refused = refusedOfStatement(source, plan.statement, sent)
+      throw toClientError(error, table, 'read', { refused })
+    },
+  )
   const resultColumns = [...groups, ...measures]
   return after(rows, (found) => found.map((row) => toObject(row, resultColumns) as AggregateRow<T>))
 }

@@ -5,6 +5,7 @@
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { quote, quoteTable } from '../../engines/contract/quote.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -13,6 +14,7 @@ import { toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { findBrokenReference, nameConstraint } from './violated-constraint.js'
 import { toClientError } from './client-errors.js'
+import { isRefused, refusedFields } from './refused-values.js'
 import { atRow } from './write-tree.js'
 import { type ColumnTypes, readColumnTypes } from './column-types.js'
 
@@ -87,12 +89,37 @@ export class BatchInserter {
     const [table, source] = [this.#table, this.#source]
     const named = await nameConstraint(table, source, error)
     const reference = await findBrokenReference(table, source, error, chunks)
-    if (reference === undefined) return toClientError(named, table, 'write')
+    if (reference === undefined) return this.#toValueError(named, chunks, numberOf)
     const { relation, key, row } = reference
     const hint = { broken: relation, keyOf: () => key }
     const clientError = toClientError(named, table, 'write', hint)
     const number = numberOf(row)
     return number === undefined ? clientError : atRow(clientError, number)
+  }
+
+  /** Names the row and the field of a value that the database has refused. */
+  #toValueError(
+    error: unknown,
+    chunks: readonly PreparedRows[],
+    numberOf: (row: readonly unknown[]) => number | undefined,
+  ): unknown {
+    const { types } = this.#dialect
+    const isRefusedIn = ({ columns }: PreparedRows, row: readonly unknown[]): boolean =>
+      columns.some((column, index) => {
+        const sent = { column, value: row[index] }
+        return error instanceof EngineError && isRefused(error, sent, types)
+      })
+    for (const chunk of chunks)
+      for (const row of chunk.rows)
+        if (isRefusedIn(chunk, row)) {
+          const sent = chunk.columns.map((column, index) => ({ column, value: row[index] }))
+          const clientError = toClientError(error, this.#table, 'write', {
+            refused: (one) => refusedFields(one, sent, this.#dialect),
+          })
+          const number = numberOf(row)
+          return number === undefined ? clientError : atRow(clientError, number)
+        }
+    return toClientError(error, this.#table, 'write')
   }
 
   async #prepareRows(

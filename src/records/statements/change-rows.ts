@@ -11,6 +11,7 @@ import { changeLockedRow, lockRows } from './change-row.js'
 import type { PreparedFilter } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Row } from '../../engines/contract/engine.js'
+import { refusedOfStatement } from './refused-values.js'
 import { nameConstraint } from './violated-constraint.js'
 import { toIds, withReadKeys } from './row-keys.js'
 import type { RecordsContext, Source } from './source.js'
@@ -187,11 +188,13 @@ export async function changeAll(
   here: Source,
   { plan, values, purpose }: { plan: Plan; values: readonly unknown[]; purpose: StatementPurpose },
 ): Promise<number> {
+  const sent = arrangeValues(plan, values)
   const count = await attempt<number>(
-    () => here.runner().run(plan.statement, arrangeValues(plan, values), 'count'),
+    () => here.runner().run(plan.statement, sent, 'count'),
     (error) =>
       after(nameConstraint(table, here, error), (named): number => {
-        throw toClientError(named, table, purpose)
+        const refused = refusedOfStatement(here, plan.statement, sent)
+        throw toClientError(named, table, purpose, { refused })
       }),
   )
   // A listener may begin to follow before the commit; this event tells it that there are more changes than can be

@@ -3,7 +3,7 @@
  * decisions, Records: writes.
  */
 import { HttpError } from '../../errors/http-error.js'
-import { withMarks } from '../../errors/field-error.js'
+import { sentenceOf, withMarks, type FieldError } from '../../errors/field-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName, toKeyName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -21,6 +21,8 @@ export interface Hint {
   readonly keyOf?: ((relation: Relation) => unknown) | undefined
   /** The record whose rows still refer to the key. */
   readonly referrer?: Referrer | undefined
+  /** The fields whose values the database has refused. */
+  readonly refused?: ((error: EngineError) => readonly FieldError[]) | undefined
 }
 
 export interface Referrer {
@@ -37,7 +39,7 @@ export function toClientError(
   error: unknown,
   table: Table,
   purpose: StatementPurpose,
-  { broken, keyOf, referrer }: Hint = {},
+  { broken, keyOf, referrer, refused }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineError)) return error
   const declared = table.constraints.get(error.constraint ?? '')
@@ -52,7 +54,7 @@ export function toClientError(
         ? toReferrerError(table, error, referrer)
         : toReferenceError(table, error, { broken, keyOf })
     case 'value':
-      return toValueError(table, error)
+      return toValueError(table, error, refused?.(error))
     case 'keysExhausted':
       return noKeysLeft(table, error)
     default:
@@ -87,13 +89,20 @@ function reasonOf({ constraint }: EngineError): string {
 }
 
 /** The error of a read that names no field: the client requested a value that a column cannot have. */
-export function toReadError(error: unknown): unknown {
+export function toReadError(error: unknown, refused?: Hint['refused']): unknown {
   if (!(error instanceof EngineError) || error.kind !== 'value') return toUnavailable(error)
+  const fields = refused?.(error) ?? []
+  if (fields.length > 0) return refusedError(fields, error)
   return valueError([], error)
 }
 
 /** The error of a broken rule: another program changed the table, or two changes of a number were concurrent. */
-function toValueError(table: Table, engineError: EngineError): HttpError {
+function toValueError(
+  table: Table,
+  engineError: EngineError,
+  refused: readonly FieldError[] = [],
+): HttpError {
+  if (refused.length > 0) return refusedError(refused, engineError)
   const { columns, constraint = '' } = engineError
   const paths = table.columns
     .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
@@ -114,6 +123,10 @@ function valueError(paths: readonly string[], engineError: EngineError): HttpErr
     ...(errors.length > 0 && { errors }),
     cause: engineError,
   })
+}
+
+function refusedError(errors: readonly FieldError[], cause: EngineError): HttpError {
+  return new HttpError(400, sentenceOf(errors), { code: 'VALIDATION', errors, cause })
 }
 
 /** @throws the result of `toUnavailable` */

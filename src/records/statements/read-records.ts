@@ -16,6 +16,7 @@ import type { Condition, Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import { keyInValues } from '../model/codec.js'
 import { keyOf } from '../model/record-key.js'
+import { refusedOfStatement } from './refused-values.js'
 import { boundToShard, keyValues } from './shard.js'
 import { withReadKeys } from './row-keys.js'
 import type { RecordsContext, Source } from './source.js'
@@ -69,10 +70,13 @@ export function readRows(
   plan: Plan,
   values: readonly unknown[],
 ): MaybePromise<readonly Row[]> {
+  const sent = arrangeValues(plan, values)
   return attempt<readonly Row[]>(
-    () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
+    () => source.runner().run(plan.statement, sent, 'rows'),
     (error) => {
-      throw toClientError(error, table, 'read')
+      throw toClientError(error, table, 'read', {
+        refused: refusedOfStatement(source, plan.statement, sent),
+      })
     },
   )
 }

@@ -13,6 +13,7 @@ import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
+import { refusedOfRow, refusedOfStatement } from './refused-values.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { findPlaceholders } from './swapped-values.js'
 import { changesPartOfReference, checkUndeleted, referencesToMarked } from './marked-references.js'
@@ -260,10 +261,18 @@ export function runRows(
     () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
     (error) =>
       after(nameConstraint(table, source, error), (named): MaybePromise<readonly Row[]> => {
-        if (record === undefined) throw toClientError(named, table, purpose)
+        if (record === undefined) {
+          const sent = arrangeValues(plan, values)
+          const refused = refusedOfStatement(source, plan.statement, sent)
+          throw toClientError(named, table, purpose, { refused })
+        }
         return after(findBrokenRelation(table, source, error, record), (broken): never => {
           const writtenKey = ({ local }: Relation): unknown => keyOf(local, record)
-          throw toClientError(named, table, purpose, { broken, keyOf: writtenKey })
+          throw toClientError(named, table, purpose, {
+            broken,
+            keyOf: writtenKey,
+            refused: refusedOfRow(table, source, record),
+          })
         })
       }),
   )
