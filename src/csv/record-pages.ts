@@ -1,6 +1,8 @@
 /** Reads all rows of a list of the program in pages. */
 import type { TextValues } from '../http/query-string.js'
+import { hasKey } from '../engines/contract/table.js'
 import { keyOrder } from '../records/filters/order.js'
+import { writeOffsetCursor } from '../records/filters/search.js'
 import type { Repository } from '../records/repository.js'
 import { readCrudQuery } from '../records/rest/crud-query.js'
 
@@ -17,11 +19,14 @@ export async function* pagesOf(
   const order = (orderBy.length === 0 ? keyOrder(table) : orderBy) as never
   const options = { where, orderBy: order, with: relations, limit: pageSize }
   let cursor: { after?: string } = {}
+  let count = 0
   for (;;) {
     const rows: readonly object[] = await records.list({ ...options, ...cursor } as never)
     // The cursor is created from the stored row, before the consumer can change it.
     const last = rows.at(-1)
-    if (last !== undefined) cursor = { after: records.cursorOf(last, order) }
+    count += rows.length
+    if (last !== undefined)
+      cursor = { after: hasKey(table) ? records.cursorOf(last, order) : writeOffsetCursor(count) }
     if (rows.length > 0) yield rows
     if (rows.length < pageSize) return
   }

@@ -10,7 +10,7 @@ import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor } from './filters/cursors.js'
 import { readOrder } from './filters/order.js'
 import type { Id, KeyOf } from './filters/list-options.js'
-import { readId } from './model/record-key.js'
+import { checkKeyed, readId } from './model/record-key.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
@@ -51,7 +51,10 @@ export abstract class ManyRecords<T extends object> {
 
   /** Runs a write. Its errors concern the written values. */
   protected write<R>(work: () => MaybePromise<R>): Promise<R> {
-    return promise(() => markingWrite(this.table, work))
+    return promise(() => {
+      checkKeyed(this.table, 'A write')
+      return markingWrite(this.table, work)
+    })
   }
 
   /**
@@ -126,7 +129,10 @@ export abstract class ManyRecords<T extends object> {
    * @returns the number of rows
    */
   insertMany(rows: Rows<NewRow<T>>, options: InsertManyOptions = {}): Promise<number> {
-    return promise(() => insertMany(this.table, this.source, rows, options))
+    return promise(() => {
+      checkKeyed(this.table, 'insertMany')
+      return insertMany(this.table, this.source, rows, options)
+    })
   }
 
   /**
@@ -158,6 +164,7 @@ export abstract class ManyRecords<T extends object> {
    * the row has been deleted.
    */
   cursorOf(row: Row<T>, orderBy?: OrderBy<T>): string {
+    checkKeyed(this.table, 'cursorOf')
     return writeCursor(readOrder(this.table, orderBy, false), row)
   }
 

@@ -13,7 +13,7 @@ import {
   type UpdateOptions,
 } from './statements/write-options.js'
 import { type TableCodec, toKey } from './model/codec.js'
-import { readId } from './model/record-key.js'
+import { checkKeyed, readId } from './model/record-key.js'
 import { type MaybePromise, after, promise, settle } from '../core/maybe-promise.js'
 import { createOne, deleteOne, updateOne } from './statements/write-one.js'
 import type { RowBy, RowOf } from './model/loaded-rows.js'
@@ -69,6 +69,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   ): Promise<RowBy<T, O> | null>
   find(id: KeyOf<T>, options?: FindOneOptions<T> & Partial<T>): Promise<T | null> {
     return promise(() => {
+      checkKeyed(this.table, 'find')
       if (options !== undefined) checkFindOptions(options, this.table.shard)
       const key = toKey(this.#codec, id)
       if (key === undefined) return null
@@ -150,7 +151,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   create(values: NewValues<T>): Promise<RowOf<T>> {
     const { table } = this
     if (!namesRelations(table, values))
-      return promise(() => createOne(table, this.source, values) as MaybePromise<T>)
+      return promise(() => {
+        checkKeyed(table, 'create')
+        return createOne(table, this.source, values) as MaybePromise<T>
+      })
     return this.write(() => this.writer.create(readTree(table, values)) as MaybePromise<T>)
   }
 
@@ -169,6 +173,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   ): Promise<RowOf<T> | null> {
     return promise(() => {
       const { table } = this
+      checkKeyed(table, 'update')
       const id = readId<Id>(table, key)
       const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
       return table.shard === undefined
@@ -199,7 +204,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     where: W & Selected<W, Where<T>>,
     changes: Changes<T>,
   ): Promise<number> {
-    return promise(() => this.writer.updateWhere(this.table, { where, values: changes }))
+    return promise(() => {
+      checkKeyed(this.table, 'updateWhere')
+      return this.writer.updateWhere(this.table, { where, values: changes })
+    })
   }
 
   /**
@@ -208,7 +216,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns the number of deleted rows
    */
   deleteWhere<const W extends Where<T>>(where: W & Selected<W, Where<T>>): Promise<number> {
-    return promise(() => this.writer.deleteWhere(this.table, where))
+    return promise(() => {
+      checkKeyed(this.table, 'deleteWhere')
+      return this.writer.deleteWhere(this.table, where)
+    })
   }
 
   /**
@@ -218,6 +229,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   delete(key: KeyOf<T>, options?: DeleteOptions & Partial<T>): Promise<boolean> {
     return promise(() => {
       const { table, source } = this
+      checkKeyed(table, 'delete')
       const id = readId<Id>(table, key)
       const expected = readDeleteOptions(table, options)
       return table.shard === undefined
@@ -236,6 +248,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   restore(key: KeyOf<T>, options?: Partial<T>): Promise<RowOf<T> | null> {
     return promise(() => {
       const { table, source } = this
+      checkKeyed(table, 'restore')
       const id = readId<Id>(table, key)
       const restore = (): MaybePromise<RowOf<T> | null> =>
         markingWrite(table, () => restoreOne(table, source, id)) as MaybePromise<RowOf<T> | null>

@@ -34,7 +34,7 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { isIndexed, type SqlTable } from './table.js'
 import { leavesOf, type Condition } from './condition.js'
 import { indexBoundOf, partsOf, type ConditionPart } from './index-bound.js'
@@ -72,7 +72,8 @@ export function readingOf(selected: OrderedRows, statistics: Statistics): Readin
   const { table, where, order } = selected
   const [first] = order.terms
   if (where === undefined || first === undefined || order.rank !== undefined) return undefined
-  if (table.shard !== undefined || !isIndexed(first.column, table)) return undefined
+  if (table.shard !== undefined || !hasKey(table)) return undefined
+  if (!isIndexed(first.column, table)) return undefined
   const rows = { ...selected, limit: { fixed: 1 } }
   const parts = partsOf({ ...rows, withDeleted: true })
   if (parts.every(({ column }) => column === first.column)) return undefined

@@ -4,7 +4,7 @@
  * Source: SQLite, The Query Optimizer Overview; Row Values.
  */
 import type { RowsOf } from '../engines/contract/statement.js'
-import { storedColumnsOf, type Column, type TableIndex } from '../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column, type TableIndex } from '../engines/contract/table.js'
 import { coversAllRows, type SqlTable, uniqueIndexesOf } from './table.js'
 import type { Condition } from './condition.js'
 import { selectsRange } from './operators.js'
@@ -218,10 +218,11 @@ function uniqueKeysOf(table: SqlTable, withDeleted: boolean): UniqueKey[] {
   const { key, shard, deletedAt } = table
   const keyColumns = storedColumnsOf(key)
   const keys = { columns: shard === undefined ? keyColumns : [shard, ...keyColumns], indexes: [] }
+  const ownKeys = hasKey(table) ? [keys] : []
   // Other rows may have the same values as soft-deleted rows.
-  if (withDeleted && deletedAt !== undefined) return [keys]
+  if (withDeleted && deletedAt !== undefined) return ownKeys
   const others = uniqueIndexesOf(table)
-  return [keys, ...others.map(({ name, columns }) => ({ columns, indexes: [name] }))]
+  return [...ownKeys, ...others.map(({ name, columns }) => ({ columns, indexes: [name] }))]
 }
 
 interface IndexStep {

@@ -25,6 +25,8 @@ export function rowOf(values: readonly Sql[]): Sql {
 
 /** Whether keys are equal, by an `and` of their parts. */
 export function areEqual(left: readonly Sql[], right: readonly Sql[]): Sql {
+  // A row without a key is never found by one.
+  if (left.length === 0) return sql`1 = 0`
   return join(
     left.map((one, index) => sql`${one} = ${right[index]}`),
     ' and ',

@@ -101,10 +101,14 @@ export class RowWriter {
   /** Counts the matches among the first and the last rows of the table. */
   #countSample(rows: Rows, alias: string, sampleSize: number): Sql {
     const { name: table, key } = rows.table
-    const byColumns = (direction: 'asc' | 'desc'): Sql =>
-      join(storedColumnsOf(key).map((column) => sql`${name(column.name)} ${raw(direction)}`))
+    const byColumns = (direction: 'asc' | 'desc'): Sql | undefined => {
+      const terms = storedColumnsOf(key).map(
+        (column) => sql`${name(column.name)} ${raw(direction)}`,
+      )
+      return terms.length === 0 ? undefined : sql` order by ${join(terms)}`
+    }
     const end = (direction: 'asc' | 'desc'): Sql =>
-      sql`select * from (select * from ${this.context.tableName(table)} order by ${byColumns(direction)}${this.context.limit(sampleSize)}) as ${name(direction)}`
+      sql`select * from (select * from ${this.context.tableName(table)}${byColumns(direction)}${this.context.limit(sampleSize)}) as ${name(direction)}`
     const from = sql`(${end('asc')} union all ${end('desc')}) as ${name(alias)}`
     return sql`select count(*) from ${from}${this.where(rows, alias)}`
   }

@@ -4,7 +4,7 @@
  */
 import type { JsonField, JsonSql } from '../engines/contract/json-sql.js'
 import { join, name, raw, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { keyColumns } from './key-columns.js'
 import type { Derived, RelationStep } from './derived.js'
 import { byKey } from './order.js'
@@ -282,9 +282,10 @@ export class ObjectWriter extends SelectionWriter {
     return this.json.aggregate(row)
   }
 
-  protected neededColumns({ key }: SqlTable, selection: Selection): readonly Column[] {
+  protected neededColumns(table: SqlTable, selection: Selection): readonly Column[] {
     const columns = columnsIn(selection)
-    return columns.size === 0 ? storedColumnsOf(key) : [...columns]
+    if (columns.size > 0) return [...columns]
+    return hasKey(table) ? storedColumnsOf(table.key) : table.columns.slice(0, 1)
   }
 }
 

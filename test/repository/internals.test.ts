@@ -53,6 +53,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/modules/mcp/protocol.test.ts',
     'test/modules/throttle.test.ts',
     'test/openapi/schemas.test.ts',
+    'test/records/record-key.test.ts',
     'test/records/undefined-filters.test.ts',
     'test/routing/argument-names.test.ts',
     'test/routing/route-table.test.ts',
@@ -84,6 +85,8 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   ],
   'internal state of a database: its tables and subscribers': [
     'test/records/changes.test.ts',
+    'test/records/composite-key-schema.test.ts',
+    'test/records/keyless-records.test.ts',
     'test/records/large-lists.test.ts',
     'test/records/large-rows.test.ts',
     'test/records/query-cost.test.ts',

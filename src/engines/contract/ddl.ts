@@ -28,7 +28,8 @@ export function writeCreateTable(
 ): string {
   const single = schema.primaryKey.length === 1 ? schema.primaryKey[0] : undefined
   const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
-  if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
+  if (schema.primaryKey.length > 1)
+    lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
   lines.push(...(schema.checks ?? []).map(writeCheck))
   // An engine that changes tables in place adds references after all tables exist. Here they must be part of the table.
   if (dialect.tables.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))

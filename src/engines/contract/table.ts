@@ -69,6 +69,11 @@ export interface Column {
   readonly parts?: readonly Column[] | undefined
 }
 
+/** Whether the rows have a key. Views and some tables of other programs have none. */
+export function hasKey({ key }: Pick<KeyedTable, 'key'>): boolean {
+  return key.parts === undefined || key.parts.length > 0
+}
+
 /** The columns of the table in which a key or foreign key is stored. */
 export function storedColumnsOf(column: Column): readonly Column[] {
   return column.parts ?? [column]

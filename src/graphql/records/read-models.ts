@@ -21,7 +21,7 @@ import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
 import { partColumn } from '../../records/model/read-columns.js'
 import { isOrdered } from '../../sql/operators.js'
-import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesOfRelation } from '../../records/policy/client-view.js'
@@ -107,6 +107,12 @@ class ModelReader {
     const { type, options } = table
     const policy = policyOf(table)
     reportPolicy(table, this.#problems)
+    if (!hasKey(table))
+      this.#problems.add({
+        code: 'RECORD_KEY_PARTS',
+        message: `${type.name} has no key, so GraphQL cannot show it yet.`,
+        remedy: 'Turn GraphQL off: bootstrap(AppModule, { graphql: false }).',
+      })
     this.#reportInvalidName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
     this.#reportInvalidName(names.singular, `${type.name}: the query`)

@@ -7,7 +7,7 @@ import { instanceConstructorOf, type Constructor } from '../../fields/instance.j
 import type { Class } from '../../metadata/class.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { keyOf, partsOfKey, readCompositeKey, readKeyText, writeKeyText } from './record-key.js'
 import { storedValueError } from './stored-value-error.js'
 import type { Instance, Table } from './table.js'
@@ -169,6 +169,8 @@ export function createTableCodec<T extends object>(
 ): TableCodec<T> {
   const columns = table.columns.map((column, index) => createCodec(column, index, dialect))
   const byProperty = new Map(columns.map((codec) => [codec.column.property, codec]))
+  const noKey = { ...table.key, parts: [] }
+  const key = hasKey(table) ? undefined : createCompositeCodec(noKey, columns.length, [])
   for (const column of compositeColumnsOf(table)) {
     const parts = column.parts.map((part) => columns[table.columns.indexOf(part)] as ColumnCodec)
     byProperty.set(column.property, createCompositeCodec(column, byProperty.size, parts))
@@ -176,7 +178,7 @@ export function createTableCodec<T extends object>(
   return Object.freeze({
     columns,
     byProperty,
-    key: byProperty.get(table.key.property) as ColumnCodec,
+    key: key ?? (byProperty.get(table.key.property) as ColumnCodec),
     narrow: columns.filter(({ canStore }) => canStore !== canStoreAll),
     readRow: compileReader(table, columns, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns.filter(({ column }) => !column.isComputed)),
@@ -188,7 +190,8 @@ type CompositeColumn = Column & Required<Pick<Column, 'parts'>>
 
 function compositeColumnsOf({ key, relations }: Table): Set<CompositeColumn> {
   const columns = [key, ...[...relations.values()].map(({ local }) => local)]
-  return new Set(columns.filter((column): column is CompositeColumn => column.parts !== undefined))
+  const isComposite = ({ parts = [] }: Column): boolean => parts.length > 0
+  return new Set(columns.filter((column): column is CompositeColumn => isComposite(column)))
 }
 
 /** The driver's form of a key of several columns is the same text. */

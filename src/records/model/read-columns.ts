@@ -44,7 +44,9 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
     return undefined
   }
   problems.addAll(recordOptions.findProblems(declaredOptions, `@Record of ${type.name}`))
-  const options = recordOptions.read(declaredOptions) as RecordOptions
+  const given = recordOptions.read(declaredOptions) as RecordOptions
+  // Nobody writes rows without a key.
+  const options = given.key === false ? { ...given, writes: false } : given
   const shape = readCheckedShape(type, problems)
   const tableName = options.table ?? toSnakeCase(type.name)
   checkName(`${type.name}: table`, tableName, problems)
@@ -55,10 +57,7 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
     .map((field) => toColumn(type, field, problems))
   checkColumns(type, columns, problems)
   checkComputed(type, columns, options, problems)
-  const key =
-    options.key === undefined
-      ? readKey(type, columns, problems)
-      : readKeyParts(type, options.key, columns, problems)
+  const key = readAnyKey(type, options, columns, problems)
   if (options.version === true) checkVersion(type, columns, problems)
   if (key === undefined) return undefined
   return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
@@ -267,6 +266,36 @@ function readKey(type: Class, columns: readonly Column[], problems: Problems): C
     problems.add(problem('RECORD_KEY_LIST', message, 'Remove "list".'))
   }
   return key
+}
+
+function readAnyKey(
+  type: Class,
+  options: RecordOptions,
+  columns: readonly Column[],
+  problems: Problems,
+): Column | undefined {
+  if (options.key === undefined) return readKey(type, columns, problems)
+  if (options.key !== false) return readKeyParts(type, options.key, columns, problems)
+  const own = columns.find(({ isKey }) => isKey)
+  const unfit = own === undefined ? withoutKeyUnfit.find((name) => isSet(options[name])) : own
+  if (unfit !== undefined) {
+    const message =
+      typeof unfit === 'string'
+        ? `@Record of ${type.name}: ${unfit} needs a key.`
+        : `@Record of ${type.name}: key is false, but ${unfit.property} is of kind "id".`
+    const fix =
+      typeof unfit === 'string' ? `Remove ${unfit}, or key: false.` : 'Remove one of them.'
+    problems.add(problem('RECORD_KEY_PARTS', message, fix))
+    return undefined
+  }
+  return compositeColumn([], true)
+}
+
+/** Options that have no effect, or no meaning, without a key. */
+const withoutKeyUnfit = ['version', 'softDelete', 'shardBy', 'search'] as const
+
+function isSet(option: unknown): boolean {
+  return option !== undefined && option !== false
 }
 
 /** @returns `undefined` if the fields cannot be a key */

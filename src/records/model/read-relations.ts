@@ -18,6 +18,7 @@ import {
   type RelationMetadata,
 } from './relations.js'
 import {
+  hasKey,
   reservedColumns,
   reservedPrefixes,
   storedColumnsOf,
@@ -39,12 +40,28 @@ export function readRelations(
     problems.addAll(relationOptions[metadata.kind].findProblems(metadata.options, where))
     const placed = problems.at(where)
     const target = readTarget(metadata, tableOf, placed)
+    if (target !== undefined && lacksKey(table, target, metadata, placed)) continue
     const relation = target && createRelation({ name, table, target, problems: placed }, metadata)
     if (relation === undefined) continue
     checkShards(relation, placed)
     relations.push(relation)
   }
   return relations
+}
+
+/** Reports a relation that needs the key of a record without one. */
+function lacksKey(
+  table: Table,
+  target: Table,
+  { kind }: RelationMetadata,
+  problems: Problems,
+): boolean {
+  const needed = kind === 'belongsTo' ? [target] : kind === 'hasMany' ? [table] : [table, target]
+  const keyless = needed.find((one) => !hasKey(one))
+  if (keyless === undefined) return false
+  const message = `${keyless.type.name} has no key that other rows could refer to.`
+  problems.add(problem('RELATION_TARGET', message, 'Remove the relation, or key: false.'))
+  return true
 }
 
 function readTarget(

@@ -11,7 +11,12 @@
  * Source: decisions, Records: queries.
  */
 import { HttpError } from '../../errors/http-error.js'
-import { storedColumnsOf, type Column, type KeyedTable } from '../../engines/contract/table.js'
+import {
+  hasKey,
+  storedColumnsOf,
+  type Column,
+  type KeyedTable,
+} from '../../engines/contract/table.js'
 import { isOfKind, toJson } from '../../fields/kinds/table.js'
 
 type Values = Readonly<Record<string, unknown>>
@@ -138,6 +143,14 @@ export function partsOfKey(column: Column, id: number | string): Record<string, 
 /** Whether values set a key, or a part of it. */
 export function namesValueOf(column: Column, values: Values): boolean {
   return storedColumnsOf(column).some(({ property }) => values[property] !== undefined)
+}
+
+/** @throws {TypeError} for a record without a key */
+export function checkKeyed(table: Pick<KeyedTable, 'key' | 'name'>, method: string): void {
+  if (hasKey(table)) return
+  throw new TypeError(
+    `${method}: ${table.name} has no key (key: false), so its rows can be listed, counted and aggregated only.`,
+  )
 }
 
 /** The parts of a key that is absent: null for each column. */

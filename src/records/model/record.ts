@@ -75,7 +75,10 @@ export const recordOptions = declareOptions({
    * which has no schemas, the table is called `billing_orders`.
    */
   schema: nameOption,
-  key: option.of<readonly string[]>(Array.isArray, "Write a list of fields: ['orderId', 'line']."),
+  key: option.of<readonly string[] | false>(
+    (value) => value === false || Array.isArray(value),
+    "Write a list of fields: ['orderId', 'line'], or false for a view or table without a key.",
+  ),
   /** An earlier name of the record or its table, so that a migration renames the table. */
   was: nameOption,
   /** The name of the query for one record. Default: the class's name in lower case. */
@@ -141,8 +144,11 @@ export interface RecordOptions<T = unknown> extends OptionsOf<typeof recordOptio
   /**
    * The fields that are the primary key together: `['orderId', 'line']`. They are required, and never change. The key of a row
    * is an object of them: `find({ orderId: '7', line: 2 })`. Default: the field of kind `id`.
+   *
+   * `false`: a view, or a table without a key. Its rows can be listed, counted and aggregated, but not found one by one or
+   * written.
    */
-  key?: readonly (keyof T & string extends never ? string : keyof T & string)[]
+  key?: readonly (keyof T & string extends never ? string : keyof T & string)[] | false
   /**
    * Errors for clients when a constraint of the application's own SQL is violated, by the constraint's name: `{
    * no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry, the violation of

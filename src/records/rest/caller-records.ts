@@ -22,7 +22,9 @@ import type {
 import type { RowBy, RowOf } from '../model/loaded-rows.js'
 import type { SelectOptions } from '../model/record-types.js'
 import { readId } from '../model/record-key.js'
+import { hasKey } from '../../engines/contract/table.js'
 import { keyOrder } from '../filters/order.js'
+import { writeOffsetCursor } from '../filters/search.js'
 import type { Table } from '../model/table.js'
 import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
@@ -201,6 +203,7 @@ export class CallerRecords<T extends object = object> {
     checkCost(this.#table, { where, orderBy, limit }, sizes, defaultLimits.cost)
     const order = (orderBy.length === 0 ? keyOrder(this.#table) : orderBy) as never
     let cursor: { after?: string } = {}
+    let count = 0
     for (;;) {
       const options = { where: where as never, orderBy: order, limit, ...cursor }
       const rows = await this.#records.list(options, related).catch((error: unknown) => {
@@ -214,7 +217,13 @@ export class CallerRecords<T extends object = object> {
       }
       // The cursor is created from the stored row, before the consumer can change it.
       const last = rows.at(-1)
-      if (last !== undefined) cursor = { after: this.#records.cursorOf(last, order) }
+      count += rows.length
+      if (last !== undefined)
+        cursor = {
+          after: hasKey(this.#table)
+            ? this.#records.cursorOf(last, order)
+            : writeOffsetCursor(count),
+        }
       if (rows.length > 0) yield rows
       if (rows.length < limit) return
     }

@@ -9,6 +9,7 @@ import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery, SelectedFields } from './crud-query.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
+import { hasKey } from '../../engines/contract/table.js'
 import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
 import type { ListOptions, RelationCount } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -51,7 +52,9 @@ export async function listRows(
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
   const isOffset =
-    distinct !== undefined || (orderBy === undefined && hasSearch(records.table, where))
+    distinct !== undefined ||
+    !hasKey(records.table) ||
+    (orderBy === undefined && hasSearch(records.table, where))
   const cursor =
     hasNext && last !== undefined
       ? isOffset

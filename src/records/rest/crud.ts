@@ -61,7 +61,7 @@ import { keyOf, readPathKey, toPathKey } from '../model/record-key.js'
 import { hooksReadCaller } from '../statements/hooks.js'
 import type { Table } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
-import type { Column } from '../../engines/contract/table.js'
+import { hasKey, type Column } from '../../engines/contract/table.js'
 import { inShard } from '../statements/shard.js'
 
 export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
@@ -168,7 +168,9 @@ function readOperations(
   only: readonly string[] | undefined,
   problems: Problems,
 ): ReadonlySet<string> {
-  const possible = crudOperations.filter((one) => accessOf(table, one) !== false)
+  const possible = crudOperations.filter(
+    (one) => accessOf(table, one) !== false && (one !== 'find' || hasKey(table)),
+  )
   for (const name of only ?? []) {
     if ((possible as readonly string[]).includes(name)) continue
     const isOperation = (crudOperations as readonly string[]).includes(name)
@@ -176,7 +178,9 @@ function readOperations(
     problems.add({
       code: isOperation ? 'CRUD_WRITES' : 'CRUD_OPERATION',
       message: isOperation
-        ? `${controller.name}: crud names "${name}", but writes of ${table.type.name} forbids it to all clients.`
+        ? hasKey(table)
+          ? `${controller.name}: crud names "${name}", but writes of ${table.type.name} forbids it to all clients.`
+          : `${controller.name}: crud names "${name}", but ${table.type.name} has no key.`
         : `${controller.name}: crud has no operation "${name}".`,
       remedy: isOperation ? names : `${didYouMean(name, possible)} ${names}`.trim(),
     })

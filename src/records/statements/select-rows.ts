@@ -3,6 +3,7 @@ import type { Table, Condition } from '../model/table.js'
 import type { PreparedFilter } from './plans.js'
 import { type ListOptions, type Slots, checkRowCountOptions } from '../filters/list-options.js'
 import type { RecordsContext, Source } from './source.js'
+import { hasKey } from '../../engines/contract/table.js'
 import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { afterCursor } from '../filters/cursors.js'
 import { allOf } from '../../sql/condition.js'
@@ -116,7 +117,8 @@ export function selectOrdered<T extends object>(
     // Searches of the program rank all matches.
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
-  const hasOffsetCursor = (order.rank ?? distinct) !== undefined && after !== undefined
+  const isCounted = (order.rank ?? distinct) !== undefined || !hasKey(table)
+  const hasOffsetCursor = isCounted && after !== undefined
   const cursorCondition =
     after === undefined || hasOffsetCursor
       ? undefined
