@@ -2,11 +2,13 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import {
   isBrief,
+  type CompositeKeySql,
   type OneNewRow,
   type OneRowChange,
   type RowsChange,
   type Statement,
 } from '../engines/contract/statement.js'
+import type { Column } from '../engines/contract/table.js'
 import { quote, quoteTable } from '../engines/contract/quote.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import {
@@ -19,6 +21,7 @@ import {
 } from './change-writer.js'
 import { areIndependent, propertiesOf, keySlotOf, rowTestOf } from './statement-properties.js'
 import { writeAggregates } from './aggregates.js'
+import { keysOfTexts, keyValuesOf } from './key-columns.js'
 import { PageWriter } from './page-writer.js'
 import { returnedColumns, RowWriter } from './row-writer.js'
 import { ObjectWriter, RecordsWriter } from './selection-writer.js'
@@ -124,7 +127,6 @@ function oneRowOf(
     previousColumns.length + sums.length > 0 ||
     key === undefined ||
     table.shard !== undefined ||
-    table.key.parts !== undefined ||
     !areIndependent(table, columns)
   )
     return undefined
@@ -136,6 +138,7 @@ function oneRowOf(
     table: quoteTable(table.name),
     own: quote(own),
     key: quote(table.key.name),
+    compositeKey: compositeKeyOf(table.key, dialect),
     keyPosition: order.indexOf(key) + 1,
     print: (valueAt) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
@@ -143,6 +146,17 @@ function oneRowOf(
       return { head: headSql, condition: rest.sql }
     },
     returning: sql` returning ${returnedColumns(table, own, writer.context)}`,
+  }
+}
+
+function compositeKeyOf(key: Column, dialect: Dialect): CompositeKeySql | undefined {
+  const { parts } = key
+  if (parts === undefined) return undefined
+  const columns = parts.map((part) => quote(part.name))
+  return {
+    columns,
+    isAmong: (keys) => `(${columns.join(', ')}) in (${keysOfTexts(parts, raw(keys), dialect)})`,
+    valuesOf: (value) => keyValuesOf(key, raw(value), dialect),
   }
 }
 

@@ -14,6 +14,16 @@ export interface OneNewRow {
   readonly returning: string
 }
 
+/** The SQL of a key of several columns, whose value is JSON. */
+export interface CompositeKeySql {
+  /** The names of the columns, quoted. */
+  readonly columns: readonly string[]
+  /** Tests the columns for an array of keys. */
+  readonly isAmong: (keys: string) => string
+  /** The values of the columns of a key. */
+  readonly valuesOf: (key: string) => readonly string[]
+}
+
 /** The SQL of an update of one row by its key, from which an engine can make a statement for several calls. */
 export interface OneRowChange {
   /** The table's name with its schema, quoted. */
@@ -22,6 +32,8 @@ export interface OneRowChange {
   readonly own: string
   /** The name of its key, quoted. */
   readonly key: string
+  /** For a key of several columns. */
+  readonly compositeKey: CompositeKeySql | undefined
   /** The number of the key's placeholder, from 1. */
   readonly keyPosition: number
   /** Prints the SQL before ` where `, and the condition. */

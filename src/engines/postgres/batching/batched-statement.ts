@@ -4,7 +4,7 @@
  */
 import type { Engine, Statement } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
-import type { ValueSqlAt } from '../../contract/statement.js'
+import type { OneRowChange, ValueSqlAt } from '../../contract/statement.js'
 import { postgresLists } from '../bulk-insert.js'
 
 export interface BatchedStatement {
@@ -66,19 +66,40 @@ export function writeBatchedUpdate(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPosition, print, returning } = oneRow
-  const type = types[keyPosition - 1] ?? ''
-  const lockedRows = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPosition}::${type}[]) for no key update skip locked`
+  const { table, keyPosition, print, returning } = oneRow
+  const keys = `$${keyPosition}::${types[keyPosition - 1] ?? ''}[]`
+  const { columns, isAmong, isHeld } = keySqlOf(oneRow, keys)
+  const lockedRows = `select ${columns} from ${table} where ${isAmong} for no key update skip locked`
   const { head, condition } = print(callValues(types))
   return {
     statement: Object.freeze({
-      sql: `${head} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPosition} and ${condition}${returning}, ${callNumberSql}`,
+      sql: `${head} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where ${isHeld} and ${condition}${returning}, ${callNumberSql}`,
       kind: 'update',
       tables,
       mayWait: false,
       for: 'client',
     }),
     toLists: toColumnLists(types),
+  }
+}
+
+/** @param keys the array of the keys of all calls */
+function keySqlOf({ key, compositeKey, keyPosition }: OneRowChange, keys: string) {
+  const call = `filigree_call.filigree_p${keyPosition}`
+  if (compositeKey === undefined)
+    return {
+      columns: `${key} as filigree_key`,
+      isAmong: `${key} = any(${keys})`,
+      isHeld: `filigree_held.filigree_key = ${call}`,
+    }
+  const { columns, isAmong, valuesOf } = compositeKey
+  const tests = valuesOf(call).map(
+    (value, index) => `filigree_held.filigree_key${index} = ${value}`,
+  )
+  return {
+    columns: columns.map((column, index) => `${column} as filigree_key${index}`).join(', '),
+    isAmong: isAmong(keys),
+    isHeld: tests.join(' and '),
   }
 }
 
@@ -122,7 +143,7 @@ export function writeOrderedUpdates(
   { tables, oneRow }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
-  if (oneRow === undefined) return undefined
+  if (oneRow?.compositeKey !== undefined || oneRow === undefined) return undefined
   const { table, own, key, keyPosition, print, returning } = oneRow
   const { head, condition } = print(callValues(types))
   const more = (position: number): string => `$${types.length + position}`
