@@ -18,8 +18,8 @@
  *   union all select "t0".* from "ticket" as "t0" where +"t0"."id" in (select "t2"."id" from …) order by … limit …) as "t0"
  * ```
  *
- * PostgreSQL has statistics of each column alone. It expects the matches evenly in the order, and walks an index through most of
- * the table if they are at its end, or if there are none. Here its walk has an end, after which all matches are sorted:
+ * PostgreSQL has statistics of each column alone. It expects the matches evenly in the order, and scans an index through most of
+ * the table if they are at its end, or if there are none. Here its scan has an end, after which all matches are sorted:
  *
  * ```sql
  * -- { status: 'open', priority: 3 }, ordered by due
@@ -84,15 +84,15 @@ export function readingOf(selected: OrderedRows, statistics: Statistics): Readin
   const isSearch = found.some(({ condition }) => condition.kind === 'search')
   if (statistics.counts === 'first')
     return isSearch || first.column !== table.key ? 'counted' : undefined
-  // Rows that are equal in the order are sorted by key, all of them even for a short walk.
+  // Rows that are equal in the order are sorted by key, all of them even for a short scan.
   const isCoarse = (statistics.valuesOf(first.column) ?? Infinity) <= maxCoarse
-  if (isSearch) return isCoarse ? 'counted' : 'walked'
+  if (isSearch) return isCoarse ? 'counted' : 'scanned'
   // The rows of one value are usually found soon by key.
   if (isCoarse || (first.column === table.key && found.length === 1)) return undefined
-  return isExpectedSoon(found, statistics.valuesOf) ? 'walked' : undefined
+  return isExpectedSoon(found, statistics.valuesOf) ? 'scanned' : undefined
 }
 
-/** Whether so many rows are expected to match that the planner walks the order's index. */
+/** Whether so many rows are expected to match that the planner scans the order's index. */
 function isExpectedSoon(
   found: readonly ConditionPart[],
   valuesOf: Statistics['valuesOf'],
@@ -210,20 +210,20 @@ export function writeByCount(parts: CountedParts): Sql {
 /** Writes all matches, if the condition is true: `from … where …`. */
 type WriteMatches = (oneTime?: Sql) => Sql
 
-export interface WalkedParts extends ListParts {
+export interface ScannedParts extends ListParts {
   readonly matches: WriteMatches
   /** Writes ` order by …`. */
   readonly by: Sql | undefined
   /** A part of the condition is a search. */
   readonly isSearch: boolean
   /** The first rows of the order are tested before matches are counted. */
-  readonly isWalked: boolean
+  readonly isScanned: boolean
 }
 
 /** Writes the lists as one table for `from`. Conditions that are tested once keep all but one of them from being read. */
-export function writeByWalk(parts: WalkedParts): Sql {
-  const { alias, matches, isSearch, isWalked } = parts
-  const start = isWalked ? walkOf(parts, isSearch ? searching.first : testedForValues) : undefined
+export function writeByScan(parts: ScannedParts): Sql {
+  const { alias, matches, isSearch, isScanned } = parts
+  const start = isScanned ? scanOf(parts, isSearch ? searching.first : testedForValues) : undefined
   const counted = isSearch ? countedLists(parts, start?.isShort) : undefined
   const isFar = counted?.isFar ?? start?.isShort
   // The offset keeps the planner from reading the matches in their order.
@@ -233,7 +233,7 @@ export function writeByWalk(parts: WalkedParts): Sql {
   return sql`(with ${join(tables)} ${join(lists, ' union all ')}) as ${name(alias)}`
 }
 
-interface Walk {
+interface Scan {
   /** A common table expression. */
   readonly table: Sql
   /** Its rows, if they are enough. */
@@ -243,12 +243,12 @@ interface Walk {
 }
 
 /** Tests the first rows of the order. */
-function walkOf(
-  parts: WalkedParts,
+function scanOf(
+  parts: ScannedParts,
   maxRows: number,
   found = 'filigree_start',
   oneTime?: Sql,
-): Walk {
+): Scan {
   const { alias, near } = parts
   const [table, size] = [name(found), sizeOf(parts)]
   const isShort = sql`(select count(*) from ${table}) < ${size}`
@@ -261,7 +261,7 @@ function walkOf(
 
 /** Counts the matches of a search, and sorts few, or tests more rows. @param condition of all lists */
 function countedLists(
-  parts: WalkedParts,
+  parts: ScannedParts,
   condition: Sql | undefined,
 ): { readonly tables: Sql[]; readonly lists: Sql[]; readonly isFar: Sql } {
   const { alias, matches } = parts
@@ -270,7 +270,7 @@ function countedLists(
   const isMany = sql`(select count(*) from ${few}) > ${raw(String(maxSorted))}`
   const isFew = join(definedParts(condition, sql`not ${isMany}`), ' and ')
   const counted = sql`${few} as materialized (${rowsOf(alias)} ${matches(condition)} limit ${raw(String(maxSorted + 1))})`
-  const near = walkOf(parts, tested, 'filigree_near', isMany)
+  const near = scanOf(parts, tested, 'filigree_near', isMany)
   return {
     tables: [counted, near.table],
     lists: [sortedList(parts, sql`${few} as ${name(alias)} where ${isFew}`), near.list],
@@ -278,7 +278,7 @@ function countedLists(
   }
 }
 
-function sortedList(parts: WalkedParts, from: Sql): Sql {
+function sortedList(parts: ScannedParts, from: Sql): Sql {
   return sql`(${rowsOf(parts.alias)} ${from}${parts.by} limit ${sizeOf(parts)})`
 }
 

@@ -2,7 +2,7 @@
 import { join, name, raw, sql, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { SqlTable, SqlRelation } from './table.js'
 import { searchIn, type Condition } from './condition.js'
-import { scanConditionsOf, writeByCount, writeByWalk } from './few-matches.js'
+import { scanConditionsOf, writeByCount, writeByScan } from './few-matches.js'
 import {
   byKey,
   writeOrder,
@@ -221,8 +221,8 @@ export class RowWriter {
         'A list that depends on the number of its matches has an order and a limit.',
       )
     const { context } = this
-    if (context.dialect.statements.countsMatches === 'after a walk')
-      return this.#fromWalked(rows, alias, order, limit)
+    if (context.dialect.statements.countsMatches === 'after a scan')
+      return this.#fromScanned(rows, alias, order, limit)
     const [finding, key] = [context.alias(), table.key]
     // A writer of its own, so that the other lists do not use the replaced condition of the search.
     const finder = new RowWriter(context)
@@ -239,17 +239,17 @@ export class RowWriter {
     })
   }
 
-  /** As `#fromCounted`, for engines that walk before they count. */
-  #fromWalked(rows: Rows, alias: string, order: Order, limit: number): Sql {
+  /** As `#fromCounted`, for engines that scan before they count. */
+  #fromScanned(rows: Rows, alias: string, order: Order, limit: number): Sql {
     const { table, offset } = rows
     const { dialect } = this.context
     const matches = (condition?: Sql): Sql =>
       sql`${this.context.table(table.name, alias)}${this.where(rows, alias, condition === undefined ? {} : { condition })}`
     const by = this.order(order.terms, alias)
-    return writeByWalk({
+    return writeByScan({
       ...{ alias, limit, offset, dialect, matches },
       by,
-      isWalked: rows.reading === 'walked',
+      isScanned: rows.reading === 'scanned',
       isSearch: rows.where !== undefined && searchIn(rows.where) !== undefined,
       near: (maxRows, oneTime) => this.#testFirst(rows, alias, order, { maxRows, oneTime }),
     })

@@ -52,8 +52,8 @@ import type { Order } from './order.js'
 /** A slot, or the number itself. Databases make better plans for a limit that is part of the statement. */
 export type Limit = number | { readonly fixed: number }
 
-/** `counted`: by the number of matches. `walked`: the first rows of the order are tested before the matches are counted. */
-export type Reading = 'counted' | 'walked'
+/** `counted`: by the number of matches. `scanned`: the first rows of the order are tested before the matches are counted. */
+export type Reading = 'counted' | 'scanned'
 
 /** A selection of rows of a table. */
 export interface Rows {

@@ -6,7 +6,7 @@ import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
 /** The values of columns are counted in tables of this size, because reading all rows of smaller ones takes little time. */
-const minWalkedRows = 250_000
+const minCountedRows = 250_000
 
 /**
  * Reads the approximate sizes of tables from statistics: the rows counted by ANALYZE without the rows deleted since, or
@@ -19,7 +19,7 @@ const statement = frameworkQuery(
       greatest(c.reltuples - pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), 0),
       current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0),
       (select json_object_agg(s.attname, s.n_distinct) from pg_stats s
-        where c.reltuples >= ${minWalkedRows} and s.schemaname = n.nspname
+        where c.reltuples >= ${minCountedRows} and s.schemaname = n.nspname
         and s.tablename = c.relname and s.n_distinct > 0 and not s.inherited)
     from unnest(cast($1 as text[]), cast($2 as text[])) as named (name, quoted)
     join pg_class c on c.oid = to_regclass(named.quoted)
