@@ -6,6 +6,7 @@ import { type Paint, createPaint } from '../core/paint.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { describeError } from './describe-error.js'
 import { backupCommand } from './commands/backup.js'
+import { changesCommand } from './commands/changes.js'
 import { copyCommand } from './commands/copy.js'
 import { createCompletionCommand } from './commands/completion.js'
 import { consoleCommand } from './commands/console.js'
@@ -47,6 +48,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['pull', pullCommand],
   ['backup', backupCommand],
   ['copy', copyCommand],
+  ['changes', changesCommand],
   ['work', workCommand],
   ['jobs', jobsCommand],
   ['completion', createCompletionCommand(() => commands)],

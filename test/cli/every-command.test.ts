@@ -17,6 +17,7 @@ describe('every command', () => {
     'keys',
     'migrate',
     'copy',
+    'changes',
     'run',
     'console',
     'doctor',

@@ -8,6 +8,7 @@ const enginesFolder = 'src/engines/'
 /** Commands whose help shows what users write. */
 const helpTexts = [
   'src/cli/commands/backup.ts',
+  'src/cli/commands/changes.ts',
   'src/cli/commands/copy.ts',
   'src/cli/commands/new.ts',
   'src/cli/commands/pull.ts',

@@ -17,6 +17,7 @@ import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
 import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
+import type { AnnouncedState } from '../../engines/contract/announce-sql.js'
 import type { Database } from '../../records/database.js'
 import type { Difference } from '../../records/schema/difference-kinds.js'
 import { isSettled, toProblems } from '../../records/schema/sync.js'
@@ -24,6 +25,7 @@ import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { findMigrationsFolder } from '../../records/migrations/migration-files.js'
 import { readTables } from '../../records/model/read-table.js'
+import { readAnnouncements } from '../../records/migrations/announce-changes.js'
 import { findScans } from '../../records/scan-log.js'
 import { reachable } from '../../routing/route.js'
 import { loadMigrationsWith } from '../code-migrations.js'
@@ -347,6 +349,7 @@ export async function examineDatabase(
         ? { about, state: 'note', what: 'its file does not exist yet', remedy: howToMigrate }
         : { about, state: 'ok', what: database.driverName },
       ...(await examineTables(database, production)),
+      ...(await examineAnnouncements(database)),
       ...(await examineScans(database)),
       ...(await plan.examine(database)).map((what): Finding => ({
         about: 'packages',
@@ -359,6 +362,31 @@ export async function examineDatabase(
   } finally {
     await closeInTime(() => database.close())
   }
+}
+
+/** The triggers of `filigree changes`. Nothing is said of a database without them. */
+async function examineAnnouncements(database: Database): Promise<Finding[]> {
+  const about = 'other programs'
+  const tables = (await readAnnouncements(database.tables, database.context)) ?? []
+  const namesOf = (state: AnnouncedState): string =>
+    tables
+      .filter((one) => one.state === state)
+      .map(({ table }) => table)
+      .join(', ')
+  const [announced, outdated] = [namesOf('announced'), namesOf('outdated')]
+  const findings: Finding[] = []
+  if (announced !== '')
+    findings.push({ about, state: 'ok', what: `their writes to ${announced} are announced` })
+  if (outdated !== '') {
+    const what = `the triggers of ${outdated} are outdated`
+    findings.push({
+      about,
+      state: 'note',
+      what,
+      remedy: 'Write them anew: filigree changes install.',
+    })
+  }
+  return findings
 }
 
 const howToMigrate = 'Create its tables: filigree migrate up.'

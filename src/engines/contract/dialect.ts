@@ -3,6 +3,7 @@
  * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
+import type { AnnounceSql } from './announce-sql.js'
 import type { ActualColumn, ActualTable, TableSchema } from './table-schema.js'
 import type { ValueClass } from './conversions.js'
 import type { Row, Runner, TransactionSource } from './runner.js'
@@ -388,6 +389,8 @@ export interface TableSql {
    */
   readonly nameOf: (table: string) => string
   readonly changes: TableChanges
+  /** Announces the writes of other programs. Undefined if the database has no messages. */
+  readonly announce: AnnounceSql | undefined
   /**
    * Runs migrations to determine the schema after them; `undefined` if a file next to the migrations stores that
    * schema.
@@ -434,7 +437,7 @@ export interface StatementSql {
   /** Whether a single related key is found faster by `=` than by a list. */
   readonly prefersSingleKeys: boolean
   /** How lists of large tables are read by the number of their matches (`sql/few-matches.ts`). */
-  readonly countsMatches: 'first' | 'after a walk'
+  readonly countsMatches: 'first' | 'after a scan'
 }
 
 export interface Dialect {

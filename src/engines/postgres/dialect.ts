@@ -28,6 +28,7 @@ import {
   toCatalogueName,
   traitsOf,
 } from './declared-types.js'
+import { announceSql } from './announce-writes.js'
 import { changePostgresType, postgresClassOf } from './conversions.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
@@ -185,6 +186,7 @@ export function createPostgresDialect(
     tables: {
       nameOf: (table) => table,
       changes,
+      announce: announceSql,
       replay: undefined,
       named: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')
       and relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
@@ -200,7 +202,7 @@ export function createPostgresDialect(
       // PostgreSQL plans both forms equally.
       listsKeys: false,
       prefersSingleKeys: false,
-      countsMatches: 'after a walk',
+      countsMatches: 'after a scan',
     },
     exchange: postgresExchange,
   }

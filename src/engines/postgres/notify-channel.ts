@@ -19,7 +19,8 @@ import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
 import { endSession, openSession, checkNotifications, type Session } from './session.js'
 
-const name = 'filigree_changes'
+/** The channel of all messages. */
+export const channelName = 'filigree_changes'
 /** An arbitrary number: the first half of a topic's lock. The topic is the second half. */
 const lockClass = 1_179_208_276
 
@@ -32,7 +33,7 @@ const heartbeat = 30_000
 
 const sendAll = frameworkChange(
   'unknown',
-  `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
+  `select pg_notify('${channelName}', message) from unnest($1::text[]) as message`,
   { mayWait: false },
 )
 // The two numbers of a lock are unsigned in pg_locks. The third column says that there are two.
@@ -142,11 +143,11 @@ class PostgresListener implements ChannelListener {
       this.#connectionLost(connection)
     })
     client.on('notification', ({ channel, payload }) => {
-      if (channel === name && payload !== undefined) this.#handlers.message(payload)
+      if (channel === channelName && payload !== undefined) this.#handlers.message(payload)
     })
     try {
       if (session.isPooled) await this.#verify(session)
-      await client.query(`listen ${name}`)
+      await client.query(`listen ${channelName}`)
     } catch (error) {
       endSession(client)
       throw convertPostgresError(error)

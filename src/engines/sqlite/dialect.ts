@@ -197,6 +197,7 @@ export const sqliteDialect: Dialect = {
   tables: {
     nameOf: toSqliteName,
     changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
+    announce: undefined,
     replay: { url: 'sqlite::memory:', dump: dumpTables },
     named: "select 1 from sqlite_schema where type = 'table' and name = ?",
     uniqueIndexes: (table) =>

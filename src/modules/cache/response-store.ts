@@ -77,6 +77,9 @@ export class ResponseStore {
   #runningCheck: Promise<boolean> | undefined
   /** Tables that statements have written, with the time. The transaction may not be committed yet. */
   readonly #writtenTables = new Map<string, number>()
+  /** A number that changes with each commit of another process. Undefined if the change feed reports them. */
+  #foreignWrites: (() => number) | undefined
+  #lastForeignWrite: number | undefined
 
   constructor(state: ApplicationState, clock: Clock) {
     this.#state = state
@@ -90,6 +93,8 @@ export class ResponseStore {
     this.#isReplica = database.context.engine.status.isReadOnly()
     if (this.#isReplica) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
+    this.#foreignWrites = database.context.engine.processes?.externalWriteVersion
+    this.#lastForeignWrite = this.#foreignWrites?.()
     this.#stopCallbacks.push(
       ...(await Promise.all([...database.tables].map((table) => this.#watch(database, table)))),
     )
@@ -112,6 +117,7 @@ export class ResponseStore {
   }
 
   async get(name: string): Promise<RouteResponse | undefined> {
+    this.#discardAfterForeignWrites()
     const cached = this.#cached.get(name)
     if (cached === undefined) return undefined
     if (cached.expiresAt <= this.#clock.now()) {
@@ -153,6 +159,15 @@ export class ResponseStore {
         this.#runningCheck = undefined
       })
     return this.#runningCheck
+  }
+
+  /** A database file cannot tell which tables another process has written, only that it has written. */
+  #discardAfterForeignWrites(): void {
+    const version = this.#foreignWrites?.()
+    if (version === this.#lastForeignWrite) return
+    this.#lastForeignWrite = version
+    for (const reading of this.#openReads) reading.isStale ||= reading.tables.size > 0
+    for (const [name, { tables }] of this.#cached) if (tables.size > 0) this.#drop(name)
   }
 
   /** Reads from the primary, because a replica may lag behind the change that discarded the last response. */
@@ -208,6 +223,7 @@ export class ResponseStore {
     this.#openReads.add(tablesRead)
     try {
       const { response, cacheable } = await this.#currentReads.run(tablesRead, make)
+      this.#discardAfterForeignWrites()
       if (cacheable !== undefined && !tablesRead.isStale) {
         this.#store(name, cacheable, tablesRead.tables, lifetimeMs)
         share?.(cacheable)

@@ -132,12 +132,25 @@ const ownStatements = '-- Statements of your own, each with its semicolon.'
  *
  * @returns the paths of the files
  */
-export async function makeEmptyMigration(
+export function makeEmptyMigration(
   name: string,
+  options: MakeOptions = {},
+): Promise<readonly string[]> {
+  return makeWrittenMigration(name, () => `${ownStatements}\n\n-- down\n`, options)
+}
+
+/**
+ * Writes a migration whose statements do not change the schema of the records.
+ *
+ * @param textOf writes an engine's file
+ * @returns the paths of the files
+ */
+export async function makeWrittenMigration(
+  name: string,
+  textOf: (dialect: Dialect) => string,
   { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
 ): Promise<readonly string[]> {
   const migrationName = await nextName(folder, name, now())
-  const text = `${ownStatements}\n\n-- down\n`
   const chosen = chooseDialects(engines)
   for (const { name } of chosen) {
     const [uncovered] = await findUncovered(folder, undefined, [name])
@@ -147,7 +160,7 @@ export async function makeEmptyMigration(
   const paths: string[] = []
   for (const dialect of chosen) {
     const isFirst = (await readBase(folder, dialect))?.size === 0
-    paths.push(await writeMigrationFile(folder, migrationName, dialect.name, text))
+    paths.push(await writeMigrationFile(folder, migrationName, dialect.name, textOf(dialect)))
     if (isFirst && dialect.tables.replay === undefined)
       await writeSnapshot(folder, dialect.name, new Map())
   }
