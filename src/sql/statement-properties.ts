@@ -65,6 +65,8 @@ function equalitiesIn(condition: Condition): readonly Equality[] {
     condition.path === undefined &&
     condition.isText !== true &&
     condition.column.parts === undefined &&
+    // A type of its own may find texts equal that differ: citext.
+    condition.column.type === undefined &&
     ['integer', 'text'].includes(condition.column.storage)
   return isEqual ? [condition] : []
 }

@@ -350,6 +350,8 @@ export interface TimeSql {
    * `2026-11-16T10:00:00+01:00`.
    */
   group(group: TimeGroup): string
+  /** SQL over the column `{c}` of the moment that it means; `undefined` if the column contains moments. */
+  instant?(column: Column): string | undefined
   /** SQL around the local hour of `group` that returns the timestamp of its beginning. */
   readonly timestampOfHour: SqlWrapper
 }

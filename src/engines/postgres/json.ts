@@ -8,6 +8,7 @@ import {
   type FieldForm,
   type JsonEnum,
   type JsonField,
+  type JsonParts,
   type JsonSql,
   type KeyPart,
 } from '../contract/json-sql.js'
@@ -149,6 +150,11 @@ export class PostgresJson extends AnyJson implements JsonSql {
     }
   }
 
+  /** A table of another program may contain `jsonb`. */
+  override parts(json: Sql, parts: JsonParts, depth = 1): Sql {
+    return super.parts(depth === 1 ? sql`cast(${json} as json)` : json, parts, depth)
+  }
+
   protected jsonType(json: Sql): Sql {
     return sql`json_typeof(${json})`
   }
@@ -264,7 +270,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
   #items(form: FieldForm | undefined, column: Sql): Sql {
     const text = sql`cast(${column} as text)`
     if (form !== 'int') return text
-    const large = sql`exists (select 1 from json_array_elements_text(${column}) as e(v) where not (${this.isInt(sql`cast(e.v as numeric)`)}))`
+    const large = sql`exists (select 1 from json_array_elements_text(cast(${column} as json)) as e(v) where not (${this.isInt(sql`cast(e.v as numeric)`)}))`
     return sql`case when ${large} then ${this.#failure(column)} else ${text} end`
   }
 }

@@ -48,12 +48,14 @@ export function timeMeasure(
   const isDate = column.storage === 'date'
   // The offset of a zone names the column often, so a column that is converted is converted once.
   const isRelated = isDerived(column)
-  const isConverted = isRelated || dialect.values.comparable?.(column) !== undefined
+  const instant = dialect.time.instant?.(column)
+  const isConverted =
+    isRelated || instant !== undefined || dialect.values.comparable?.(column) !== undefined
   const name = isConverted ? 'filigree_at' : '{c}'
   const offset = writeOffset(zone, (timestamp) => `${name} < '${timestamp}'`)
   const group = dialect.time.group({ unit, column: name, isDate, offset })
   const template = isConverted
-    ? `(select ${group} from (select {c} as filigree_at) as filigree_times)`
+    ? `(select ${group} from (select ${instant ?? '{c}'} as filigree_at) as filigree_times)`
     : group
   return {
     name: column.property,

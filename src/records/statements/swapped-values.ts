@@ -27,7 +27,9 @@ function makePlaceholder({ relations }: Table, column: Column): unknown {
   const { field, storage } = column
   for (const { kind, local } of relations.values())
     if (kind === 'belongsTo' && local === column) return undefined
-  if (column.isBoolean || field.rules.oneOf !== undefined) return undefined
+  // A type of its own may accept other values than the kind.
+  if (column.isBoolean || field.rules.oneOf !== undefined || column.type !== undefined)
+    return undefined
   if (column.isUuid) return randomUUID()
   const { maxLength = longest } = field.rules
   const length = Math.min(maxLength, longest)
