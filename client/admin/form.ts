@@ -15,7 +15,7 @@ import {
   isEditedInForm,
   relationOf,
 } from './schema.js'
-import { readStored } from './stored-row.js'
+import { readStored, toBody } from './stored-row.js'
 import { openView, type PageView } from './view.js'
 import { cancelButton, openDialog } from './dialog.js'
 import { fingerprint } from './compare-values.js'
@@ -188,7 +188,9 @@ function createInPlace(record: RecordInfo, done: (choice: RowChoice) => void): v
       onSubmit: async () => {
         if (!form.check()) return
         try {
-          const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
+          const { data } = await request<PageRow>('POST', rowsOf(record), {
+            body: toBody(record, form.read()),
+          })
           close()
           showStatus(createdText(record, data))
           done(choiceOf(record, data))
@@ -232,7 +234,9 @@ function showNewForm(record: RecordInfo, view: PageView, values: PageRow): void 
     onSubmit: async (name) => {
       if (!form.check()) return
       try {
-        const { data } = await request<PageRow>('POST', rowsOf(record), { body: form.read() })
+        const { data } = await request<PageRow>('POST', rowsOf(record), {
+          body: toBody(record, form.read()),
+        })
         if (name === 'another') showNewForm(record, openNewView(record), values)
         else go(pathTo(record.path, keyOf(record, data)))
         showStatus(createdText(record, data))

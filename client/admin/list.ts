@@ -301,7 +301,8 @@ class ListView {
 
   /** Draws the rows again whenever they change. */
   #follow(path: string, loadNumber: number): void {
-    if (schema()?.live !== true || this.record.key !== 'id') return
+    const { key, keyFields } = this.record
+    if (schema()?.live !== true || (key !== 'id' && keyFields === undefined)) return
     client.configure({ auth: usesStoredToken() })
     let isLive = false
     this.#stop = live(path, (rows: PageRow[]) => {

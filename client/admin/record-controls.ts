@@ -13,6 +13,10 @@ import {
 import { addEmptyOption, addEmptyOptionIfNeeded } from './empty-option.js'
 import { makeControl } from './field-controls.js'
 import {
+  keyInput,
+  keyPartsOf,
+  keyText,
+  keyValueOf,
   labelOf,
   may,
   type RecordInfo,
@@ -229,7 +233,7 @@ interface NestedRowForm {
 }
 
 function nestedControls({ by = '' }: RelationInfo, target: RecordInfo, isNew: boolean): Control[] {
-  return makeControls(target, { isNew }, [by]).filter(
+  return makeControls(target, { isNew }, by.split(',')).filter(
     // Links of a nested row are edited on the page of that row.
     ({ name }) => target.fields.some((field) => field.name === name),
   )
@@ -240,7 +244,10 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
   const parts = new Set<NestedRowForm>()
   const deletedKeys: unknown[] = []
   const shownFields = target.fields.filter(
-    ({ name }) => name !== relation.by && name !== target.key && name !== target.version,
+    ({ name }) =>
+      relation.by?.split(',').includes(name) !== true &&
+      name !== target.key &&
+      name !== target.version,
   )
   const list = el('div', { class: 'parts' })
   const errorNode = el('p', { class: 'field-error' })
@@ -252,9 +259,9 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
     const id = newId()
     const name = isNew
       ? translate('newRow', { one: target.one })
-      : `${target.one} ${String(row[target.key])}`
+      : `${target.one} ${keyText(target, keyValueOf(target, row))}`
     const part: NestedRowForm = {
-      key: row?.[target.key],
+      key: row && keyValueOf(target, row),
       controls,
       before: new Map(controls.map((one) => [one.name, fingerprint(one.read())])),
       node: el(
@@ -325,9 +332,14 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       const change = {
         ...(createdParts().length > 0 && { create: createdParts().map(changesOf) }),
         ...(changedParts().length > 0 && {
-          update: changedParts().map((part) => ({ [target.key]: part.key, ...changesOf(part) })),
+          update: changedParts().map((part) => ({
+            ...keyPartsOf(target, part.key),
+            ...changesOf(part),
+          })),
         }),
-        ...(deletedKeys.length > 0 && { delete: deletedKeys }),
+        ...(deletedKeys.length > 0 && {
+          delete: deletedKeys.map((key) => keyInput(target, key)),
+        }),
       }
       return Object.keys(change).length > 0 ? change : undefined
     },

@@ -4,6 +4,7 @@ import { el, put, replace } from './element.js'
 import { icon } from './icon.js'
 import { link, pathTo } from './navigation.js'
 import {
+  backConditions,
   labelOf,
   may,
   recordNamed,
@@ -28,11 +29,12 @@ export function makeRelated(
   key: string,
 ): { node: HTMLElement; load: () => Promise<void> } | undefined {
   const target = recordNamed(relation.to)
-  const { by: keyField } = relation
-  if (target === undefined || keyField === undefined) return undefined
+  if (target === undefined || relation.by === undefined) return undefined
+  const conditions = backConditions(record, relation, key)
+  const [keyField = ''] = Object.keys(conditions)
   const label = labelOf(relation)
   const table = new RowTable(target, { isSelectable: false, omittedField: keyField })
-  const query = `?${String(new URLSearchParams({ [keyField]: key }))}`
+  const query = `?${String(new URLSearchParams(conditions))}`
   const heading = el('h2', {}, label)
   const count = el('span', { class: 'total' }, translate('loading'))
   const empty = el(
@@ -54,7 +56,7 @@ export function makeRelated(
     empty,
   )
   const load = async (): Promise<void> => {
-    const params = { [keyField]: key, fields: table.fields, limit: maxRows }
+    const params = { ...conditions, fields: table.fields, limit: maxRows }
     const { data, headers } = await request<PageRow[]>('GET', rowsOf(target), { params })
     await table.loadTitles(data)
     table.draw(data)

@@ -2,6 +2,7 @@
 import { createClient } from '../index.js'
 import type { ApiResponse, Params } from '../options.js'
 import { texts } from './language.js'
+import { keyPath, type RecordInfo } from './schema.js'
 import { translate } from './translate.js'
 
 /** The page's path, including the application's prefix: `/admin`. */
@@ -152,8 +153,8 @@ export async function postForLines<Result>(
 /** A path of the admin API: `api('rows/tickets')`. */
 export const api = (path: string): string => `${base}/api/${path}`
 
-export const rowsOf = (record: { path: string }, key?: string): string =>
-  api(`rows/${record.path}${key === undefined ? '' : `/${encodeURIComponent(key)}`}`)
+export const rowsOf = (record: RecordInfo, key?: string): string =>
+  api(`rows/${record.path}${key === undefined ? '' : `/${keyPath(record, key)}`}`)
 
 export interface ServerFieldError {
   readonly path: string

@@ -5,6 +5,7 @@ import { el, replace, type Child } from './element.js'
 import { link, pathTo } from './navigation.js'
 import {
   displayLabel,
+  foreignKeyOf,
   labelOf,
   recordNamed,
   type FieldInfo,
@@ -30,6 +31,11 @@ export function readOnlyValues(
 ): HTMLElement {
   const links = (record.relations ?? []).flatMap((relation): NamedValue[] => {
     const target = recordNamed(relation.to)
+    if (relation.kind === 'one' && relation.by?.includes(',') === true) {
+      const key = foreignKeyOf(relation, row)
+      const hasLink = target !== undefined && key !== null
+      return [[labelOf(relation), hasLink ? linkTo(target, key) : '–']]
+    }
     const keys = relation.ids === undefined ? undefined : row[relation.ids]
     if (!hasLinks || target === undefined || !Array.isArray(keys)) return []
     if (keys.length === 0) return [[labelOf(relation), '–']]

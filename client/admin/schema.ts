@@ -89,8 +89,12 @@ export interface RecordInfo {
   readonly one: string
   readonly group?: string
   readonly help?: string
+  /** The field that is the key, or the fields between commas: `orderId,line`. */
   readonly key: string
-  readonly keyKind: 'int' | 'uuid'
+  /** `text`: of several fields, as the JSON list of their values. */
+  readonly keyKind: 'int' | 'uuid' | 'text'
+  /** The fields of a key of several fields. */
+  readonly keyFields?: readonly string[]
   readonly title: string
   readonly list: readonly string[]
   /** The operations that the caller may do, by their first letters: `cud`. */
@@ -217,11 +221,64 @@ export function labelAt(record: RecordInfo, name: string): string {
 export const withLabel = (message: string, path: string, label: string): string =>
   path !== '' && message.startsWith(`${path} `) ? label + message.slice(path.length) : message
 
-export const keyOf = (record: RecordInfo, row: PageRow): string => String(row[record.key])
+/** The key of a row as one value: of several fields, the JSON list of their values. */
+export function keyValueOf({ key, keyFields }: RecordInfo, row: PageRow): string | number {
+  if (keyFields === undefined) return row[key] as string | number
+  return JSON.stringify(keyFields.map((name) => row[name]))
+}
+
+export const keyOf = (record: RecordInfo, row: PageRow): string => String(keyValueOf(record, row))
+
+/** The fields of a key. */
+export const keyFieldsOf = ({ key, keyFields = [key] }: RecordInfo): readonly string[] => keyFields
+
+/** The values of a key by field. */
+export function keyPartsOf({ key, keyFields }: RecordInfo, value: unknown): PageRow {
+  if (keyFields === undefined) return { [key]: value }
+  const parts = JSON.parse(String(value)) as unknown[]
+  return Object.fromEntries(keyFields.map((name, index) => [name, parts[index]]))
+}
+
+/** A key in the form of a write: of several fields, an object of them. */
+export const keyInput = (record: RecordInfo, value: unknown): unknown =>
+  record.keyFields === undefined ? value : keyPartsOf(record, value)
+
+/** A key for people: `7`, or `DE, 2`. */
+export const keyText = (record: RecordInfo, value: unknown): string =>
+  record.keyFields === undefined
+    ? String(value)
+    : Object.values(keyPartsOf(record, value)).map(String).join(', ')
+
+/** A key in a path: the parts of several fields are between commas. */
+export const keyPath = (record: RecordInfo, value: string): string =>
+  record.keyFields === undefined
+    ? encodeURIComponent(value)
+    : Object.values(keyPartsOf(record, value))
+        .map((part) => encodeURIComponent(String(part)))
+        .join()
+
+/** The key of the row that a relation leads to, from the fields that hold it. Null if one of them is. */
+export function foreignKeyOf({ by = '' }: RelationInfo, row: PageRow): unknown {
+  const names = by.split(',')
+  if (names.length === 1) return row[by]
+  const parts = names.map((name) => row[name])
+  return parts.some((part) => part === null || part === undefined) ? null : JSON.stringify(parts)
+}
+
+/** The conditions for the rows that refer to a row, by field. */
+export function backConditions(
+  record: RecordInfo,
+  { by = '' }: RelationInfo,
+  key: string,
+): Record<string, string> {
+  const parts = Object.values(keyPartsOf(record, key))
+  return Object.fromEntries(by.split(',').map((name, index) => [name, String(parts[index])]))
+}
 
 /** The text that names a row. */
 export function titleOf(record: RecordInfo, row: PageRow): string {
   const value = row[record.title]
   const text = value === null || value === undefined ? '' : asText(value).trim()
-  return text === '' || record.title === record.key ? `${record.one} ${keyOf(record, row)}` : text
+  if (text !== '' && record.title !== record.key) return text
+  return `${record.one} ${keyText(record, keyValueOf(record, row))}`
 }

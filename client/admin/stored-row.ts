@@ -4,7 +4,16 @@
  */
 import { api, request, rowsOf, statusOf } from './requests.js'
 import { byText } from './compare-values.js'
-import { fieldOf, recordNamed, type PageRow, type RecordInfo, type RelationInfo } from './schema.js'
+import {
+  backConditions,
+  fieldOf,
+  keyFieldsOf,
+  keyInput,
+  recordNamed,
+  type PageRow,
+  type RecordInfo,
+  type RelationInfo,
+} from './schema.js'
 import type { Params } from '../options.js'
 import { choiceOf } from './titles.js'
 
@@ -21,7 +30,7 @@ export async function readStored(record: RecordInfo, key: string): Promise<Store
   )
   const [row, nestedLists] = await Promise.all([
     readWithLinks(record, key),
-    Promise.all(nestedRelations.map((relation) => readNested(relation, key))),
+    Promise.all(nestedRelations.map((relation) => readNested(record, relation, key))),
   ])
   for (const [index, { name }] of nestedRelations.entries()) row[name] = nestedLists[index]
   return { row, version: record.version === undefined ? undefined : Number(row[record.version]) }
@@ -48,7 +57,8 @@ async function readWithLinks(record: RecordInfo, key: string): Promise<PageRow> 
 function linkParams(record: RecordInfo, relations: readonly RelationInfo[]): Params {
   const linkFields = relations.flatMap(({ name, to }) => {
     const target = recordNamed(to)
-    return target === undefined ? [] : [`${name}.${target.key}`, `${name}.${target.title}`]
+    if (target === undefined) return []
+    return [...keyFieldsOf(target), target.title].map((field) => `${name}.${field}`)
   })
   const fieldNames = record.fields.map(({ name }) => name)
   return {
@@ -57,10 +67,15 @@ function linkParams(record: RecordInfo, relations: readonly RelationInfo[]): Par
   }
 }
 
-async function readNested({ to, by }: RelationInfo, key: string): Promise<PageRow[]> {
-  const target = recordNamed(to)
-  if (target === undefined || by === undefined) return []
-  const params = { [by]: key, limit: 200, count: 'none', orderBy: target.key }
+async function readNested(
+  record: RecordInfo,
+  relation: RelationInfo,
+  key: string,
+): Promise<PageRow[]> {
+  const target = recordNamed(relation.to)
+  if (target === undefined || relation.by === undefined) return []
+  const conditions = backConditions(record, relation, key)
+  const params = { ...conditions, limit: 200, count: 'none', orderBy: target.key }
   const { data } = await request<PageRow[]>('GET', rowsOf(target), { params })
   return data
 }
@@ -74,7 +89,7 @@ export async function writeStored(
 ): Promise<void> {
   if (version !== undefined) {
     const headers = { 'If-Match': `"${version}"` }
-    await request('PATCH', rowsOf(record, key), { body: values, headers })
+    await request('PATCH', rowsOf(record, key), { body: toBody(record, values), headers })
     return
   }
   const names = Object.keys(values).filter(
@@ -82,7 +97,7 @@ export async function writeStored(
       fieldOf(record, name) !== undefined || record.relations?.some(({ ids }) => ids === name),
   )
   await request('POST', api(`save/${record.path}/${encodeURIComponent(key)}`), {
-    body: { was: storedValues(row, names), values },
+    body: { was: storedValues(row, names), values: toBody(record, values) },
   })
 }
 
@@ -100,6 +115,18 @@ export async function deleteStored(
   await request('POST', api(`remove/${record.path}/${encodeURIComponent(key)}`), {
     body: { was: storedValues(row, names) },
   })
+}
+
+/** The values of a form as a body, in which keys of several fields are objects. */
+export function toBody(record: RecordInfo, values: PageRow): PageRow {
+  const body = { ...values }
+  for (const { ids, to } of record.relations ?? []) {
+    const target = recordNamed(to)
+    const keys = ids === undefined ? undefined : body[ids]
+    if (ids !== undefined && target !== undefined && Array.isArray(keys))
+      body[ids] = keys.map((key) => keyInput(target, key))
+  }
+  return body
 }
 
 /** The values for the comparison on the server, where a missing value is null. */

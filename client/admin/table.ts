@@ -307,6 +307,17 @@ export interface TableColumn {
 
 /** All columns. Relations replace their keys. */
 function allColumns(record: RecordInfo): TableColumn[] {
+  return [...keyColumn(record), ...fieldColumns(record)]
+}
+
+/** The column with the title of rows whose key has several fields, if none of their fields is a title. */
+function keyColumn({ key, keyFields, title, one, fields }: RecordInfo): TableColumn[] {
+  const [first] = fields.filter(({ name }) => keyFields?.includes(name))
+  if (first === undefined || title !== key) return []
+  return [{ name: key, label: one, field: { ...first, name: key }, target: undefined, order: key }]
+}
+
+function fieldColumns(record: RecordInfo): TableColumn[] {
   return record.fields
     .filter(
       ({ kind, fields, cell }) =>

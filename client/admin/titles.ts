@@ -1,7 +1,18 @@
 /** Loads the titles of rows by key, and finds rows by title. */
 import { containsPattern } from './like-pattern.js'
+import type { Params } from '../options.js'
 import { request, rowsOf, statusOf } from './requests.js'
-import { fieldOf, keyOf, titleOf, type RecordInfo, type PageRow } from './schema.js'
+import {
+  fieldOf,
+  keyFieldsOf,
+  keyOf,
+  keyPartsOf,
+  keyText,
+  keyValueOf,
+  titleOf,
+  type RecordInfo,
+  type PageRow,
+} from './schema.js'
 
 /** A row that the user can choose. */
 export interface RowChoice {
@@ -20,14 +31,14 @@ const titleKeyOf = (record: RecordInfo, key: unknown): string => `${record.name}
 
 /** The title of a row. If it is not cached: `Ticket 7`. */
 export const cachedTitle = (record: RecordInfo, key: unknown): string =>
-  titlesByRow.get(titleKeyOf(record, key)) ?? `${record.one} ${String(key)}`
+  titlesByRow.get(titleKeyOf(record, key)) ?? `${record.one} ${keyText(record, key)}`
 
 export const isTitleCached = (record: RecordInfo, key: unknown): boolean =>
   titlesByRow.has(titleKeyOf(record, key))
 
 /** The fields to request: the key and the title. */
 const titleFields = (record: RecordInfo): string =>
-  [...new Set([record.key, record.title])].join(',')
+  [...new Set([...keyFieldsOf(record), record.title])].join(',')
 
 /** Loads the titles that are not cached, 100 rows per request. */
 export async function loadTitles(record: RecordInfo, keys: Iterable<unknown>): Promise<void> {
@@ -37,9 +48,8 @@ export async function loadTitles(record: RecordInfo, keys: Iterable<unknown>): P
   for (let from = 0; from < missing.length; from += 100) {
     const batch = missing.slice(from, from + 100).map(String)
     const params = {
-      [`${record.key}.in`]: batch.join(','),
+      ...keyConditions(record, batch),
       fields: titleFields(record),
-      limit: batch.length,
       count: 'none',
     }
     const { data } = await request<PageRow[]>('GET', rowsOf(record), { params })
@@ -47,11 +57,27 @@ export async function loadTitles(record: RecordInfo, keys: Iterable<unknown>): P
   }
 }
 
+/**
+ * The conditions for the rows with these keys. The fields of a key are compared separately, so that some other rows are found
+ * too. Titles that are then missing are shown as keys.
+ */
+function keyConditions(record: RecordInfo, keys: readonly string[]): Params {
+  if (record.keyFields === undefined)
+    return { [`${record.key}.in`]: keys.join(','), limit: keys.length }
+  const parts = keys.map((key) => keyPartsOf(record, key))
+  const conditions = record.keyFields.map((name): [string, string[]] => [
+    `${name}.in`,
+    [...new Set(parts.map((one) => String(one[name])))],
+  ])
+  return { ...Object.fromEntries(conditions), limit: 1000 }
+}
+
 /** The key and the title of a row. Caches the title. */
 export function choiceOf(record: RecordInfo, row: PageRow): RowChoice {
   const title = titleOf(record, row)
-  titlesByRow.set(titleKeyOf(record, row[record.key]), title)
-  return { key: row[record.key] as string | number, title }
+  const key = keyValueOf(record, row)
+  titlesByRow.set(titleKeyOf(record, key), title)
+  return { key, title }
 }
 
 /** `findRows` returns at most this many rows. */

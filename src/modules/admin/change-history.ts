@@ -4,6 +4,7 @@ import {
   AfterWrite,
   addRecords,
   BeforeDelete,
+  describeRecord,
   Field,
   Record,
   type DeleteContext,
@@ -36,8 +37,8 @@ export class AdminEntry {
   @Field('id') id!: number
   /** The class of the row: `Ticket`. */
   @Field('string', { maxLength: 200 }) record!: string
-  /** The row's key as text. */
-  @Field('string', { maxLength: 64 }) row!: string
+  /** The row's key as text: of several fields, the JSON list of their values. */
+  @Field('string', { maxLength: 400 }) row!: string
   @Field('datetime') at!: string
   /** The claim `sub` of the caller, or `key`, `program`, `anonymous`. */
   @Field('string') by!: string
@@ -112,10 +113,10 @@ export async function addEntry(
   { kind, changes, action = null as never }: NewEntry,
 ): Promise<void> {
   const type = row.constructor as RecordClass
-  const { key } = context.records(type).table
+  const key = describeRecord(type)?.key
   await context.records(AdminEntry).create({
     record: type.name,
-    row: String((row as RecordRow)[key.property]),
+    row: String(key?.of(row)),
     at: new Date().toISOString(),
     by: actorOf(context),
     kind,
@@ -132,7 +133,7 @@ function actorOf({ caller, by }: Pick<HookCaller, 'caller' | 'by'>): string {
 function recordedFields(row: object, records: Records): { names: ReadonlySet<string> } {
   const type = row.constructor as RecordClass
   const { columns, key, version, updatedAt, deletedAt } = records(type).table
-  const excluded = [key, version, updatedAt, deletedAt]
+  const excluded = [key, ...(key.parts ?? []), version, updatedAt, deletedAt]
   const recorded = columns.filter((column) => !column.field.hidden && !excluded.includes(column))
   return { names: new Set(recorded.map(({ property }) => property)) }
 }

@@ -1,5 +1,5 @@
 /** Lists the recorded changes of rows, as far as the caller may read them. */
-import { HttpError, type Database } from '../../index.js'
+import { HttpError, type Database, type RecordDescription } from '../../index.js'
 import { AdminEntry } from './change-history.js'
 import { titleOf } from './schema.js'
 import { notFound, type JsonRow, type PageRecord } from './page-records.js'
@@ -82,9 +82,9 @@ async function findVisibleKeys(
   entries: readonly AdminEntry[],
 ): Promise<ReadonlySet<string>> {
   const ids = [...new Set(entries.map(({ row }) => row))]
-  const keys = key.kind === 'uuid' ? ids : ids.map(Number)
+  const keys = key.kind === 'integer' ? ids.map(Number) : ids
   const rows = await records.list({ where: { [key.name]: { in: keys } }, limit: pageSize })
-  return new Set(rows.map((row) => String(row[key.name])))
+  return new Set(rows.map((row) => String(key.of(row))))
 }
 
 /** Values of `by` for changes without a signed-in person. */
@@ -97,10 +97,10 @@ export async function findTitles(
 ): Promise<ReadonlyMap<string, string>> {
   const { key } = described
   const subs = [...new Set(claims)].filter(
-    (sub) => !notPeople.has(sub) && (field !== undefined || isKey(sub, key.kind)),
+    (sub) => !notPeople.has(sub) && (field !== undefined || isKey(sub, key)),
   )
   const name = field ?? key.name
-  const isNumber = field === undefined && key.kind !== 'uuid'
+  const isNumber = field === undefined && key.kind === 'integer'
   try {
     const title = titleOf(await records.rights())
     if (subs.length === 0 || title === key.name) return new Map()
@@ -109,7 +109,8 @@ export async function findTitles(
     return new Map(
       rows.flatMap((row: JsonRow) => {
         const text = row[title]
-        return typeof text === 'string' && text !== '' ? [[String(row[name]), text]] : []
+        const sub = field === undefined ? key.of(row) : row[name]
+        return typeof text === 'string' && text !== '' ? [[String(sub), text]] : []
       }),
     )
   } catch (error) {
@@ -119,7 +120,8 @@ export async function findTitles(
   }
 }
 
-function isKey(sub: string, kind: string): boolean {
+function isKey(sub: string, { kind, read }: RecordDescription['key']): boolean {
+  if (kind === 'text') return read(sub) !== undefined
   return (kind === 'uuid' ? /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/ : /^[1-9]\d{0,14}$/).test(
     sub,
   )

@@ -49,7 +49,7 @@ async function findInRecord({ records }: PageRecord, text: string): Promise<Jump
   const rows = await records.list({ where: where as never, limit: maxRowsOfRecord })
   return rows.map((row) => ({
     record: rights.plural,
-    key: row[rights.key.name],
+    key: rights.key.of(row),
     title: String(row[title]),
   }))
 }

@@ -172,13 +172,6 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
       problems.push(invalid(`admin: records names ${type.name}, which is not a record.`, fix))
       continue
     }
-    if (described.key.parts !== undefined)
-      problems.push(
-        invalid(
-          `admin: records names ${type.name}, whose key has several fields.`,
-          'Leave it out: pages of such records are not possible yet.',
-        ),
-      )
     const other = typesByPlural.get(described.plural)
     if (other !== undefined) {
       const fix =

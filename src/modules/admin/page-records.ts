@@ -79,10 +79,9 @@ export class PageRecords {
  * @throws {HttpError} 404 if the value cannot be a key of the record
  */
 export function readId({ described: { key } }: PageRecord, id: unknown): string {
-  const text = typeof id === 'number' || typeof id === 'string' ? String(id) : ''
-  const form = key.kind === 'uuid' ? /^[\da-f-]{36}$/i : /^-?(?:0|[1-9]\d{0,15})$/
-  if (!form.test(text)) throw notFound()
-  return text.toLowerCase()
+  const text = typeof id === 'number' || typeof id === 'string' ? key.read(String(id)) : undefined
+  if (text === undefined) throw notFound()
+  return text
 }
 
 /** Searching a table with fewer rows is fast enough for a picker. */

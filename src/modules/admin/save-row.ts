@@ -75,10 +75,10 @@ async function lockRow(
   if (row === null) throw notFound()
   const stored = toClientRow(row, rights)
   for (const { name, ids, target } of linkRelations) {
-    const key = describeRecord(target)?.key.name ?? 'id'
+    const key = describeRecord(target)?.key
     const linkedRows = stored[name] as JsonRow[]
     Reflect.deleteProperty(stored, name)
-    stored[ids ?? ''] = linkedRows.map((linkedRow) => linkedRow[key]).sort(byText)
+    stored[ids ?? ''] = linkedRows.map((linkedRow) => key?.of(linkedRow)).sort(byText)
   }
   return stored
 }

@@ -45,7 +45,8 @@ export function describeForPage(rights: RecordRights, view: PageView): SchemaPar
     group,
     help: visible.textOf(type, help),
     key: keyField.name,
-    keyKind: key.kind === 'uuid' ? 'uuid' : 'int',
+    keyKind: keyKinds[key.kind],
+    keyFields: key.parts,
     title: titleOf(rights),
     list: columnsOf(rights, pageTypes),
     can: (may.create ? 'c' : '') + (may.update ? 'u' : '') + (may.delete ? 'd' : ''),
@@ -151,6 +152,8 @@ function columnsOf(rights: RecordRights, pageTypes: ReadonlySet<Class>): string[
 
 /** Controls whose values are too long for a column. */
 const longControls: ReadonlySet<Presentation['control']> = new Set(['lines', 'json', 'file'])
+
+const keyKinds = { integer: 'int', uuid: 'uuid', text: 'text' } as const
 
 const relationKinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'links' } as const
 

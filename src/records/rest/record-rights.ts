@@ -15,6 +15,7 @@ import type { Column } from '../../engines/contract/table.js'
 import { countableRelations } from '../filters/list-options.js'
 import { isHidden } from '../filters/query-errors.js'
 import { toPlural } from '../model/generated-names.js'
+import { keyOf, readKeyText } from '../model/record-key.js'
 import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
 import { linkNames } from '../statements/write-tree.js'
@@ -93,6 +94,10 @@ export interface DescribedKey {
   readonly kind: 'integer' | 'uuid' | 'text'
   /** The fields of a key of several fields. */
   readonly parts: readonly string[] | undefined
+  /** The key of a row, also of one in its JSON form, as one value: of several fields, the JSON list of their values. */
+  readonly of: (row: object) => unknown
+  /** The text of a key in the form that is equal for equal keys. Undefined for a text that is no key. */
+  readonly read: (text: string) => string | undefined
 }
 
 /** The description for one caller: only the fields and relations that it may read. */
@@ -275,9 +280,19 @@ function describeTable(table: Table): RecordDescription {
   return description
 }
 
-function describeKey({ property: name, isUuid, parts }: Column): DescribedKey {
-  if (parts === undefined) return { name, kind: isUuid ? 'uuid' : 'integer', parts }
-  return { name, kind: 'text', parts: parts.map(({ property }) => property) }
+function describeKey(key: Column): DescribedKey {
+  const { property: name, isUuid, parts } = key
+  const of = (row: object): unknown => keyOf(key, row)
+  if (parts !== undefined)
+    return {
+      ...{ name, kind: 'text', parts: parts.map(({ property }) => property), of },
+      read: (text) => readKeyText(key, text),
+    }
+  const form = isUuid ? /^[\da-f-]{36}$/i : /^-?(?:0|[1-9]\d{0,15})$/
+  return {
+    ...{ name, kind: isUuid ? 'uuid' : 'integer', parts, of },
+    read: (text) => (form.test(text) ? text.toLowerCase() : undefined),
+  }
 }
 
 function toField(table: Table, column: Column): FieldDescription {
