@@ -26,6 +26,7 @@ import {
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
+import { subscribe } from '../graphql/event-client.js'
 import { openLive } from '../live/live-client.js'
 import { waitUntil } from '../wait-until.js'
 import { internalsOf } from './open-database.js'
@@ -242,6 +243,40 @@ it('announces the writes of a user with few privileges, who cannot use the funct
   }
   await waitUntil(() => heard.length === 1)
   expect(heard).toEqual([['created', 'Ticket', 1]])
+})
+
+it('reaches a process that polls for messages', async () => {
+  const polling = await connect(`${url}?listen=poll`, { records })
+  const heard: unknown[] = []
+  await polling.onChange((change) => heard.push([change.event, change.record.name]), {
+    everywhere: true,
+  })
+  await other.query(`insert into ticket (subject) values ('polled')`)
+  await other.query(`begin; insert into ticket (subject) values ('never'); rollback`)
+  await other.query('truncate order_line')
+  await waitUntil(() => heard.length === 2)
+  expect(heard).toEqual([
+    ['created', 'Ticket'],
+    ['lost', 'OrderLine'],
+  ])
+  await polling.close()
+})
+
+it('sends a subscription of GraphQL the rows of another program', async () => {
+  const desk = await bootstrap(FileApp, {
+    ...{ database: url, logger: false, port: 0, host: '127.0.0.1', env: {} },
+  })
+  const document = 'subscription { ticketChanged { event id ticket { subject } } }'
+  const client = await subscribe(`${desk.url}/graphql`, document, {})
+  await other.query(`insert into ticket (subject) values ('red')`)
+  expect(await client.next()).toEqual({
+    data: { ticketChanged: { event: 'created', id: '1', ticket: { subject: 'red' } } },
+  })
+  await other.query(`delete from ticket`)
+  expect(await client.next()).toEqual({
+    data: { ticketChanged: { event: 'deleted', id: '1', ticket: null } },
+  })
+  await desk.close()
 })
 
 it('says nothing of a transaction that is rolled back', async () => {
