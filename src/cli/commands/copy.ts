@@ -106,7 +106,11 @@ async function print(
     await out(toJson({ tables, omissions, milliseconds, isEqual: different.length === 0 }))
     return different.length === 0
   }
-  const rows = tables.map(({ name, target }) => [name, countOf(target.rows, 'row'), target.hash])
+  // Most of the framework's own tables are empty.
+  const listed = tables.filter(
+    ({ name, source }) => source.rows > 0 || !name.startsWith('filigree_'),
+  )
+  const rows = listed.map(({ name, source }) => [name, countOf(source.rows, 'row'), source.hash])
   await out(toTable(rows))
   await err(omissions.map((omission) => `note: ${omission}\n`).join(''))
   if (different.length > 0) {

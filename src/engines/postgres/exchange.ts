@@ -1,6 +1,6 @@
 /** Reads and writes copied rows. The server converts every value from and to text. Sources: PostgreSQL, COPY; SET. */
 import { toDoubleText, withMicroseconds, type ExchangeSql } from '../contract/exchange.js'
-import { quote } from '../contract/quote.js'
+import { quote, quoteTable } from '../contract/quote.js'
 import { frameworkQuery } from '../contract/statement.js'
 import { postgresClassOf } from './conversions.js'
 import { readTimestamp } from './timestamps.js'
@@ -33,13 +33,17 @@ export const postgresExchange: ExchangeSql = {
   holdsNul: false,
   rowOrder: undefined,
   readCounter: async (runner, table, column) => {
-    const row = await runner.run(counterQuery, [quote(table), column], 'first')
+    const row = await runner.run(counterQuery, [quoteTable(table), column], 'first')
     return typeof row?.[0] === 'string' ? row[0] : undefined
   },
   writeCounter: async (runner, table, column, last) => {
-    const set = `select setval(counter, greatest(cast($1 as bigint), coalesce((select max(${quote(column)}) from ${quote(table)}), 1)))
+    const set = `select setval(counter, greatest(cast($1 as bigint), coalesce((select max(${quote(column)}) from ${quoteTable(table)}), 1)))
       from (select pg_get_serial_sequence(cast($2 as text), cast($3 as text)) as counter) c where counter is not null`
-    await runner.run(frameworkQuery(set, { isFresh: true }), [last, quote(table), column], 'first')
+    await runner.run(
+      frameworkQuery(set, { isFresh: true }),
+      [last, quoteTable(table), column],
+      'first',
+    )
   },
   analyze: (table) => `analyze ${table}`,
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { CopiedTable } from './copy-plan.js'
 import { measureTable, readRows, type CopiedRow } from './read-rows.js'
-import { RowHash, toPlainJson, writeRow } from './row-hash.js'
+import { RowHash, toPlainJson } from './row-hash.js'
 
 export interface TableContent {
   readonly rows: number
@@ -31,7 +31,7 @@ export class TableHash {
 
   add(row: CopiedRow): void {
     this.rows++
-    this.#hash.add(writeRow(this.#formatted.length === 0 ? row : this.#toPlain(row)))
+    this.#hash.add(this.#formatted.length === 0 ? row : this.#toPlain(row))
   }
 
   get content(): TableContent {
@@ -51,7 +51,8 @@ export function readingOf(table: CopiedTable, { dialect, isSource }: Omit<ReadSi
     column: isSource ? source : target,
     digits,
   }))
-  return { dialect, table: table.name, columns, key: isSource ? table.key : table.targetKey }
+  const [name, key] = isSource ? [table.sourceName, table.key] : [table.name, table.targetKey]
+  return { dialect, table: name, columns, key }
 }
 
 /** @param onRows called after each batch with the number of rows so far */

@@ -2,8 +2,12 @@
  * Copies all rows of one database into another, perhaps of another engine, and compares them at the end. It reads one
  * consistent state of the source and never writes to it. Hooks do not run.
  */
+import { schemaOf } from '../../engines/contract/quote.js'
+import type { Runner } from '../../engines/contract/engine.js'
+import type { Catalogue } from '../../engines/contract/table-schema.js'
 import type { CopyTransaction, EngineCopying, Snapshot } from '../../engines/contract/exchange.js'
 import type { Database } from '../database.js'
+import { toSchema } from '../schema/schema.js'
 import { compareTables, readingOf, TableHash } from './compare-tables.js'
 import type { ReadSide, TableComparison, TableContent } from './compare-tables.js'
 import { copyError } from './copy-error.js'
@@ -18,9 +22,12 @@ import {
   createOwnTables,
 } from './copy-target.js'
 import { PostponedColumns } from './postponed-columns.js'
-import { measureTable, readRows, type CopiedRow, type TableExtent } from './read-rows.js'
+import { maxRows, measureTable, readRows, type CopiedRow, type TableExtent } from './read-rows.js'
 import { TableTransactions } from './table-transactions.js'
 import { RowWriter } from './write-rows.js'
+
+/** Rows that are written together. */
+const writtenRows = 4 * maxRows
 
 export interface CopyProgress {
   readonly step: 'copy' | 'compare'
@@ -90,10 +97,9 @@ function toSides(
 
 /** @throws {DeclarationError} `COPY_FAILED` if a database lacks a table or column of the records */
 async function readPlan({ source, target }: CopyOptions, snapshot: Snapshot): Promise<CopyPlan> {
-  const [from, to] = [source.context.engine, target.context.engine]
   const plan = planCopy(
-    { database: source, catalogue: await from.schema.catalogue(snapshot) },
-    { database: target, catalogue: await to.schema.catalogue(to) },
+    { database: source, catalogue: await readCatalogue(source, snapshot, target) },
+    { database: target, catalogue: await readCatalogue(target, target.context.engine, target) },
   )
   if (plan.missing.length === 0) return plan
   throw copyError(
@@ -101,6 +107,19 @@ async function readPlan({ source, target }: CopyOptions, snapshot: Snapshot): Pr
     undefined,
     'Run filigree migrate up on both of them.',
   )
+}
+
+/** Tables in other schemas are read if they are named. */
+async function readCatalogue(
+  { context: { engine, dialect } }: Database,
+  runner: Runner,
+  { tables }: Database,
+): Promise<Catalogue> {
+  const all = await engine.schema.catalogue(runner)
+  const names = toSchema(tables, dialect, 0).map(({ name }) => name)
+  const others = names.filter((name) => schemaOf(name) !== undefined)
+  if (others.length === 0) return all
+  return new Map([...(await engine.schema.catalogue(runner, others)), ...all])
 }
 
 class DatabaseCopy {
@@ -124,7 +143,8 @@ class DatabaseCopy {
   async run(): Promise<CopyReport> {
     const { source, target } = this.#options
     await checkTargetSchema(target)
-    const catalogue = await source.context.engine.schema.catalogue(this.#snapshot)
+    const { engine } = source.context
+    const catalogue = await engine.schema.catalogue(this.#snapshot)
     await createOwnTables(target, ownTablesOf(catalogue).filter(isUnrecorded(target)))
     const { tables, omissions } = await readPlan(this.#options, this.#snapshot)
     const states = await this.#begin(tables)
@@ -193,17 +213,20 @@ class DatabaseCopy {
       let done = isBegun ? state.rows : 0
       this.#report(progress, done, done)
       const reading = { ...readingOf(table, this.#reading), rowSize, after }
+      let waiting: CopiedRow[] = []
       for await (const { rows, last } of readRows(this.#snapshot, reading)) {
         for (const row of rows) hash.add(row)
-        const written: readonly CopiedRow[] = postponed.omit(rows)
+        for (const row of postponed.omit(rows)) waiting.push(row)
         done += rows.length
-        await writing.write((runner) => writer.write(runner, written), {
-          rows: done,
-          last,
-          isDone: false,
-        })
         this.#report(progress, done, rows.length)
+        if (rows.length === maxRows && waiting.length < writtenRows) continue
+        const written = waiting
+        waiting = []
+        const state = { rows: done, last, isDone: false }
+        await writing.write((runner) => writer.write(runner, written), state)
       }
+      if (waiting.length > 0)
+        await writing.write((runner) => writer.write(runner, waiting), undefined)
       await writing.finish()
       if (!isBegun) this.#contents.set(table.name, hash.content)
       return postponed

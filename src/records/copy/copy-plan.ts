@@ -2,9 +2,16 @@
  * Which tables are copied, in which order, and which columns they have: the tables of the records, their join tables, and the
  * framework's own tables. A table follows the tables that it refers to.
  */
-import type { Catalogue, ActualColumn, ActualTable } from '../../engines/contract/table-schema.js'
+import type {
+  Catalogue,
+  ActualColumn,
+  ActualTable,
+  ForeignKeySchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Database } from '../database.js'
+import type { Table } from '../model/table.js'
 import { toSchema } from '../schema/schema.js'
 
 export interface CopiedColumn {
@@ -20,7 +27,10 @@ export interface CopiedColumn {
 }
 
 export interface CopiedTable {
+  /** The name in the target, with its schema. */
   readonly name: string
+  /** The name in the source. */
+  readonly sourceName: string
   readonly columns: readonly CopiedColumn[]
   /** The names of the columns of the key in the source. Empty for a table without a key. */
   readonly key: readonly string[]
@@ -64,63 +74,109 @@ export function ownTablesOf(catalogue: Catalogue): ActualTable[] {
 }
 
 export function planCopy(source: CopySide, target: CopySide): CopyPlan {
-  const { database } = target
-  const schemas = toSchema(database.tables, database.context.dialect, 0)
-  const computed = new Set(
-    [...database.tables].flatMap(({ name, columns }) =>
-      columns.filter((one) => one.isComputed).map((one) => `${name}.${one.name}`),
-    ),
-  )
-  const names = new Set(schemas.map(({ name }) => name))
-  const [omissions, missing]: [string[], string[]] = [[], []]
-  const own = ownTablesOf(source.catalogue).filter(({ name }) => !names.has(name))
-  const listed = [
-    ...schemas.map(({ name, columns, foreignKeys }) => ({
-      name,
-      declared: columns.map((column) => column.name),
-      foreignKeys,
-    })),
-    ...own.map(({ name }) => ({ name, declared: [] as string[], foreignKeys: [] })),
-  ]
-  const tables: CopiedTable[] = []
-  for (const { name, declared, foreignKeys } of listed) {
-    const [from, to] = [source.catalogue.get(name), target.catalogue.get(name)]
-    if (from?.isForeign === true || to?.isForeign === true) continue
-    if (from === undefined || to === undefined) {
-      missing.push(`Table ${name} is missing.`)
-      continue
-    }
-    for (const column of declared)
-      if (!from.columns.has(column)) missing.push(`${name}.${column} is missing.`)
-    const columns: CopiedColumn[] = []
-    for (const column of from.columns.values()) {
-      const other = to.columns.get(column.name)
-      if (column.isComputed === true || other?.isComputed === true) continue
-      if (computed.has(`${name}.${column.name}`)) continue
-      if (other === undefined)
-        omissions.push(
-          `${name}.${column.name} is not copied, because the target has no such column.`,
-        )
-      else columns.push(toCopied(column, other, dialectsOf(source, target)))
-    }
-    tables.push({
-      name,
-      columns,
-      key: from.primaryKey ?? [],
-      targetKey: to.primaryKey ?? [],
-      references: foreignKeys.map(({ columns: referring, table, foreignColumns }) => ({
-        columns: referring,
-        table,
-        foreignColumns,
-        isCircular: false,
-      })),
-    })
-    names.add(name)
-  }
+  const found: FoundTables = { source, target, omissions: [], missing: [] }
+  const listed = listTables(source, target)
+  const names = new Set(listed.map(({ sourceName }) => sourceName))
+  const tables = listed.flatMap((one) => toCopiedTable(one, found) ?? [])
   for (const { name, isForeign } of source.catalogue.values())
     if (!names.has(name) && isForeign !== true && !framework.test(name))
-      omissions.push(`Table ${name} is not copied, because it belongs to no record.`)
-  return { tables: orderTables(tables), omissions, missing }
+      found.omissions.push(`Table ${name} is not copied, because it belongs to no record.`)
+  const recordNames = new Set(
+    listed.filter(({ declared }) => declared.length > 0).map(({ name }) => name),
+  )
+  const isOwn = ({ name }: CopiedTable): boolean => !recordNames.has(name)
+  const ofRecords = orderTables(tables.filter((table) => !isOwn(table)))
+  const ordered = [...ofRecords, ...orderTables(tables.filter(isOwn))]
+  return { tables: ordered, omissions: found.omissions, missing: found.missing }
+}
+
+interface FoundTables {
+  readonly source: CopySide
+  readonly target: CopySide
+  readonly omissions: string[]
+  readonly missing: string[]
+}
+
+interface ListedTable {
+  readonly name: string
+  readonly sourceName: string
+  /** The columns of the fields. */
+  readonly declared: readonly string[]
+  /** Columns whose values the database computes. */
+  readonly computed: ReadonlySet<string>
+  readonly foreignKeys: readonly ForeignKeySchema[]
+}
+
+/** The tables of records and links, and the framework's own tables. */
+function listTables(source: CopySide, target: CopySide): ListedTable[] {
+  const { tables } = target.database
+  const { nameOf } = target.database.context.dialect.tables
+  const [from, to] = [schemasOf(source, tables), schemasOf(target, tables)]
+  const computedOf = new Map(
+    [...tables].map(({ name, columns }) => [
+      nameOf(name),
+      new Set(columns.filter((one) => one.isComputed).map((one) => one.name)),
+    ]),
+  )
+  const ofRecords = to.map(({ name, columns, foreignKeys }, index) => ({
+    name,
+    sourceName: from[index]?.name ?? name,
+    declared: columns.map((column) => column.name),
+    computed: computedOf.get(name) ?? new Set<string>(),
+    foreignKeys,
+  }))
+  const names = new Set(ofRecords.map(({ sourceName }) => sourceName))
+  const own = ownTablesOf(source.catalogue)
+    .filter(({ name }) => !names.has(name))
+    .map(({ name }) => ({
+      name,
+      sourceName: name,
+      declared: [],
+      computed: new Set<string>(),
+      foreignKeys: [],
+    }))
+  return [...ofRecords, ...own]
+}
+
+function schemasOf({ database }: CopySide, tables: Iterable<Table>): TableSchema[] {
+  return toSchema(tables, database.context.dialect, 0)
+}
+
+function toCopiedTable(
+  { name, sourceName, declared, computed, foreignKeys }: ListedTable,
+  { source, target, omissions, missing }: FoundTables,
+): CopiedTable | undefined {
+  const [from, to] = [source.catalogue.get(sourceName), target.catalogue.get(name)]
+  // Rows of views are rows of other tables.
+  if (from?.isForeign === true || to?.isForeign === true) return undefined
+  if (from === undefined || to === undefined) {
+    missing.push(`Table ${name} is missing.`)
+    return undefined
+  }
+  for (const column of declared)
+    if (!from.columns.has(column)) missing.push(`${name}.${column} is missing.`)
+  const columns: CopiedColumn[] = []
+  for (const column of from.columns.values()) {
+    const other = to.columns.get(column.name)
+    const isComputed = column.isComputed === true || other?.isComputed === true
+    if (isComputed || computed.has(column.name)) continue
+    if (other !== undefined) columns.push(toCopied(column, other, dialectsOf(source, target)))
+    else
+      omissions.push(`${name}.${column.name} is not copied, because the target has no such column.`)
+  }
+  return {
+    name,
+    sourceName,
+    columns,
+    key: from.primaryKey ?? [],
+    targetKey: to.primaryKey ?? [],
+    references: foreignKeys.map(({ columns: referring, table, foreignColumns }) => ({
+      columns: referring,
+      table,
+      foreignColumns,
+      isCircular: false,
+    })),
+  }
 }
 
 function dialectsOf(source: CopySide, target: CopySide): readonly [Dialect, Dialect] {

@@ -1,5 +1,5 @@
 /** Prepares the target of a copy, and completes it: own tables, generated numbers, statistics and references. */
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import type { Snapshot } from '../../engines/contract/exchange.js'
 import type { ActualTable } from '../../engines/contract/table-schema.js'
 import type { Runner } from '../../engines/contract/engine.js'
@@ -49,7 +49,7 @@ function writeCreate({ name, columns, primaryKey = [], indexes }: ActualTable): 
 /** @throws {DeclarationError} `COPY_FAILED` if a table has rows */
 export async function checkEmpty(target: Database, tables: readonly CopiedTable[]): Promise<void> {
   for (const { name } of tables) {
-    const query = frameworkQuery(`select 1 from ${quote(name)} limit 1`, { isFresh: true })
+    const query = frameworkQuery(`select 1 from ${quoteTable(name)} limit 1`, { isFresh: true })
     const row = await target.context.engine.run(query, [], 'first')
     if (row === undefined) continue
     throw copyError(
@@ -66,11 +66,13 @@ export async function copyCounters(
   target: { readonly runner: Runner; readonly database: Database },
   tables: readonly CopiedTable[],
 ): Promise<void> {
-  for (const { name, columns } of tables)
+  for (const { name, sourceName, columns } of tables)
     for (const column of columns.filter(({ isCounted }) => isCounted)) {
       const { readCounter } = source.database.context.dialect.exchange
       const isNumbered = column.source.increment === true || column.source.preset !== undefined
-      const last = isNumbered ? await readCounter(source.runner, name, column.name) : undefined
+      const last = isNumbered
+        ? await readCounter(source.runner, sourceName, column.name)
+        : undefined
       const largest = last ?? ((await hasRows(target.runner, name)) ? '0' : undefined)
       if (largest === undefined) continue
       const { writeCounter } = target.database.context.dialect.exchange
@@ -79,7 +81,7 @@ export async function copyCounters(
 }
 
 async function hasRows(runner: Runner, table: string): Promise<boolean> {
-  const query = frameworkQuery(`select 1 from ${quote(table)} limit 1`, { isFresh: true })
+  const query = frameworkQuery(`select 1 from ${quoteTable(table)} limit 1`, { isFresh: true })
   return (await runner.run(query, [], 'first')) !== undefined
 }
 
@@ -90,7 +92,7 @@ export async function analyzeTables(
 ): Promise<void> {
   const { analyze } = database.context.dialect.exchange
   for (const { name } of tables)
-    await runner.run(frameworkScript(analyze(quote(name))), [], 'nothing')
+    await runner.run(frameworkScript(analyze(quoteTable(name))), [], 'nothing')
 }
 
 /** @throws {DeclarationError} `COPY_FAILED` if a row refers to a missing row */
@@ -120,6 +122,6 @@ function brokenReference(
     (column, index) => `r.${quote(foreignColumns[index] ?? '')} = t.${quote(column)}`,
   )
   const isSet = columns.map((column) => `t.${quote(column)} is not null`)
-  return `select ${key.map((column) => `t.${quote(column)}`).join(', ')} from ${quote(name)} t
-    where ${isSet.join(' and ')} and not exists (select 1 from ${quote(table)} r where ${pairs.join(' and ')}) limit 1`
+  return `select ${key.map((column) => `t.${quote(column)}`).join(', ')} from ${quoteTable(name)} t
+    where ${isSet.join(' and ')} and not exists (select 1 from ${quoteTable(table)} r where ${pairs.join(' and ')}) limit 1`
 }

@@ -2,7 +2,7 @@
  * References in circles of tables, for a database that checks them with each statement. The rows are written without these
  * references, which are filled in after all rows exist.
  */
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import type { EngineCopying } from '../../engines/contract/exchange.js'
 import type { Statement } from '../../engines/contract/engine.js'
 import { frameworkChange } from '../../engines/contract/statement.js'
@@ -51,7 +51,7 @@ export class PostponedColumns {
     })
     const namesAt = (list: readonly number[]): string[] =>
       list.map((position) => quote(columns[position]?.name ?? ''))
-    const sql = `update ${quote(name)} t set ${namesAt(this.#positions)
+    const sql = `update ${quoteTable(name)} t set ${namesAt(this.#positions)
       .map((column) => `${column} = v.${column}`)
       .join(', ')}
       from (select * from ${lists.rows.join(placeholders.join(', '))}) v (${namesAt(positions).join(', ')})

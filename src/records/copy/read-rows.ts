@@ -1,6 +1,6 @@
 /** Reads all rows of a table in batches, in the order of its key, as exchanged texts. */
 import { setImmediate } from 'node:timers/promises'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import type { ExchangeReader, Snapshot } from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row, Statement } from '../../engines/contract/engine.js'
@@ -34,7 +34,8 @@ interface ReadOptions {
   readonly after?: readonly (string | null)[] | undefined
 }
 
-const maxRows = 1000
+/** Rows of a batch. Batches of large rows, and the last one, have fewer. */
+export const maxRows = 1000
 const maxBytes = 16_000_000
 
 /** The size of a table. */
@@ -53,7 +54,7 @@ export async function measureTable(
     return sizeOf === undefined ? [] : [sizeOf.replaceAll('{c}', () => quote(column.name))]
   })
   const largest = sizes.length === 0 ? '0' : `coalesce(max(${sizes.join(' + ')}), 0)`
-  const sql = `select count(*), ${largest} from ${quote(table)}`
+  const sql = `select count(*), ${largest} from ${quoteTable(table)}`
   const [rows, rowSize] = (await snapshot.run(frameworkQuery(sql), [], 'first')) ?? []
   return { rows: Number(rows), rowSize: Number(rowSize) }
 }
@@ -100,7 +101,7 @@ async function* readByKey(
   const list = keyColumns.map(({ name }) => `t.${quote(name)}`).join(', ')
   const statementOf = (where: string): Statement =>
     frameworkQuery(
-      `select ${selected(columns, readers)} from ${quote(table)} t${where} order by ${list} limit ${limit}`,
+      `select ${selected(columns, readers)} from ${quoteTable(table)} t${where} order by ${list} limit ${limit}`,
     )
   const values = keyColumns.map((column, index) => {
     const [before, end] = exchange.typed(column)
@@ -109,19 +110,30 @@ async function* readByKey(
   const first = statementOf('')
   const following = statementOf(` where (${list}) > (${values.join(', ')})`)
   const writers = keyColumns.map((column) => exchange.writer(column))
-  let last = after
-  for (;;) {
+  const read = async (last: RowBatch['last'] | undefined): Promise<readonly Row[]> => {
     const bound = last?.map((text, index) =>
       text === null ? null : (writers[index]?.(text) ?? text),
     )
-    const rows = await snapshot.run(bound === undefined ? first : following, bound ?? [], 'rows')
-    if (rows.length > 0) yield rows
+    return snapshot.run(bound === undefined ? first : following, bound ?? [], 'rows')
+  }
+  let reading = read(after)
+  for (;;) {
+    const rows = await reading
     const lastRow = rows.at(-1)
-    if (rows.length < limit || lastRow === undefined) return
-    last = parts.map((index) => {
-      const value = lastRow[index]
-      return value === null ? null : (readers[index]?.toText?.(value) ?? String(value))
-    })
+    if (lastRow === undefined) return
+    const isLast = rows.length < limit
+    if (!isLast) {
+      // A server reads the next rows while these are processed.
+      reading = read(
+        parts.map((index) => {
+          const value = lastRow[index]
+          return value === null ? null : (readers[index]?.toText?.(value) ?? String(value))
+        }),
+      )
+      reading.catch(() => undefined)
+    }
+    yield rows
+    if (isLast) return
   }
 }
 
@@ -135,7 +147,7 @@ async function* readUnordered(
   const list = selected(columns, readers)
   const { rowOrder } = dialect.exchange
   if (rowOrder === undefined) {
-    const declare = `declare filigree_copy no scroll cursor for select ${list} from ${quote(table)}`
+    const declare = `declare filigree_copy no scroll cursor for select ${list} from ${quoteTable(table)}`
     await snapshot.run(frameworkScript(declare), [], 'nothing')
     const fetch = frameworkQuery(`fetch ${limit} from filigree_copy`)
     for (;;) {
@@ -148,13 +160,13 @@ async function* readUnordered(
   }
   const placeholder = dialect.statements.placeholder(1)
   const query = frameworkQuery(
-    `select ${list}, ${rowOrder} from ${quote(table)} where ${rowOrder} > ${placeholder} order by ${rowOrder} limit ${limit}`,
+    `select ${list}, ${rowOrder} from ${quoteTable(table)} where ${rowOrder} > ${placeholder} order by ${rowOrder} limit ${limit}`,
   )
   for (let last: unknown = Number.MIN_SAFE_INTEGER; ;) {
     const rows = await snapshot.run(query, [last], 'rows')
+    last = rows.at(-1)?.at(-1)
     if (rows.length > 0) yield rows
     if (rows.length < limit) return
-    last = rows.at(-1)?.at(-1)
   }
 }
 
@@ -167,13 +179,13 @@ interface RowOrigin {
 }
 
 function toTexts(row: Row, readers: readonly ExchangeReader[], origin: RowOrigin): CopiedRow {
-  const texts = new Array<string | null>(readers.length)
+  // The row is new, so that its values can be replaced. It may end with its position.
+  const texts = row as (string | null)[]
+  texts.length = readers.length
   for (let index = 0; index < readers.length; index++) {
     const value = row[index]
     const toText = readers[index]?.toText
-    if (value === null) texts[index] = null
-    else if (toText === undefined) texts[index] = value as string
-    else {
+    if (value !== null && toText !== undefined) {
       try {
         texts[index] = toText(value)
       } catch (cause) {

@@ -1,39 +1,40 @@
 /**
  * The hash of a table: the sum of the hashes of its rows. It does not depend on the order of the rows, which differs between
- * databases, and needs no memory.
+ * databases, and needs no memory. It finds accidents, not attacks, so a fast function suffices: two products for each
+ * character. Source: cyrb53, a public-domain hash by bryc.
  */
-import { hash } from 'node:crypto'
 
-const lanes = 4
-
+/** Two sums of 32 bits. A changed row changes them, except in one of 2^64 cases. */
 export class RowHash {
-  /** The sums of the parts of the hashes, each modulo 2^32. */
-  readonly #sums = new Uint32Array(lanes)
+  #first = 0
+  #second = 0
 
-  /** @param row the text of `writeRow` */
-  add(row: string): void {
-    const bytes = hash('sha256', row, 'buffer')
-    const sums = this.#sums
-    for (let lane = 0; lane < lanes; lane++)
-      sums[lane] = (sums[lane] ?? 0) + bytes.readUInt32LE(4 * lane)
+  /** Each value counts with its length, so that no two rows have the same hash by design. */
+  add(row: readonly (string | null)[]): void {
+    let [a, b] = [0xdeadbeef, 0x41c6ce57]
+    for (let column = 0; column < row.length; column++) {
+      const value = row[column] ?? null
+      const length = value === null ? -1 : value.length
+      a = Math.imul(a ^ length, 2654435761)
+      b = Math.imul(b ^ length, 1597334677)
+      if (value === null) continue
+      for (let index = 0; index < length; index++) {
+        const code = value.charCodeAt(index)
+        a = Math.imul(a ^ code, 2654435761)
+        b = Math.imul(b ^ code, 1597334677)
+      }
+    }
+    const first = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+    const second =
+      Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(first ^ (first >>> 13), 3266489909)
+    this.#first = (this.#first + first) >>> 0
+    this.#second = (this.#second + second) >>> 0
   }
 
-  /** @returns 32 hexadecimal digits */
+  /** @returns 16 hexadecimal digits */
   toString(): string {
-    const bytes = Buffer.alloc(4 * lanes)
-    for (let lane = 0; lane < lanes; lane++) bytes.writeUInt32LE(this.#sums[lane] ?? 0, 4 * lane)
-    return bytes.toString('hex')
+    return [this.#first, this.#second].map((sum) => sum.toString(16).padStart(8, '0')).join('')
   }
-}
-
-/**
- * The values of a row as one text, from which they can be read again: each with its length, so that no two rows have the same
- * text.
- */
-export function writeRow(values: readonly (string | null)[]): string {
-  let text = ''
-  for (const value of values) text += value === null ? '-' : `${value.length}:${value}`
-  return text
 }
 
 /** JSON with the keys of objects in order, without white space. */

@@ -1,7 +1,7 @@
 /** The transactions that write the rows of one table. The state of the copy changes with the rows. */
 import type { CopyTransaction, EngineCopying } from '../../engines/contract/exchange.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quoteTable } from '../../engines/contract/quote.js'
 import { frameworkChange } from '../../engines/contract/statement.js'
 import type { CopiedTable } from './copy-plan.js'
 import type { CopyState, TableState } from './copy-state.js'
@@ -35,12 +35,19 @@ export class TableTransactions {
   }
 
   async deleteAll(): Promise<void> {
-    const sql = `delete from ${quote(this.#table.name)}`
+    const sql = `delete from ${quoteTable(this.#table.name)}`
     await this.#runner.run(frameworkChange('delete', sql), [], 'count')
   }
 
-  /** Waits for the previous write and begins this one. @param state after it */
-  async write(write: (runner: Runner) => Promise<void>, state: TableState): Promise<void> {
+  /**
+   * Waits for the previous write and begins this one.
+   *
+   * @param state after it. Undefined if the table is complete
+   */
+  async write(
+    write: (runner: Runner) => Promise<void>,
+    state: TableState | undefined,
+  ): Promise<void> {
     await this.#writing
     if (performance.now() - this.#committedAt >= commitInterval) {
       await this.#commit()
@@ -49,7 +56,7 @@ export class TableTransactions {
     this.#writing = write(this.#runner)
     // It is awaited by the next call.
     this.#writing.catch(() => undefined)
-    this.#written = state
+    if (state !== undefined) this.#written = state
   }
 
   /** The table is complete. */

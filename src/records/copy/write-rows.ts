@@ -1,7 +1,7 @@
 /** Writes copied rows into a table: with the database's own command, with lists of values, or a few at a time. */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import { quote } from '../../engines/contract/quote.js'
+import { quote, quoteTable } from '../../engines/contract/quote.js'
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { frameworkChange, frameworkQuery } from '../../engines/contract/statement.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -57,7 +57,7 @@ export class RowWriter {
     if (copy === undefined) return false
     if (this.#acceptsCopies === undefined) {
       const query = frameworkQuery(copy.isAllowed, { isFresh: true })
-      const row = await runner.run(query, [quote(this.#table.name)], 'first')
+      const row = await runner.run(query, [quoteTable(this.#table.name)], 'first')
       this.#acceptsCopies = row?.[0] === true
     }
     return this.#acceptsCopies
@@ -111,11 +111,11 @@ export class RowWriter {
     const tables = [name]
     const names = columns.map((column) => quote(column.name))
     if (bulk.copy !== undefined && this.#acceptsCopies === true)
-      return frameworkChange('insert', bulk.copy.into(quote(name), names), {
+      return frameworkChange('insert', bulk.copy.into(quoteTable(name), names), {
         tables,
         takesRows: true,
       })
-    const head = `insert into ${quote(name)} (${names.join(', ')}) `
+    const head = `insert into ${quoteTable(name)} (${names.join(', ')}) `
     if (bulk.lists !== undefined) {
       const { list, rows } = bulk.lists
       const lists = columns.map(({ target }, index) => {
