@@ -27,6 +27,7 @@ const groups = [
         'records/search-and-aggregates',
         'records/*',
         'existing-database',
+        'from-sqlite-to-postgresql',
         'csv',
         'graphql',
         'live',

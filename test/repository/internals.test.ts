@@ -88,6 +88,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/records/composite-key-schema.test.ts',
     'test/records/keyless-records.test.ts',
     'test/records/foreign-writes.test.ts',
+    'test/records/copied-tables.test.ts',
     'test/records/large-lists.test.ts',
     'test/records/large-rows.test.ts',
     'test/records/query-cost.test.ts',
