@@ -2,8 +2,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { connect, Field, GraphQL, Record, type Database, type Generated } from 'filigree'
+import { planStatement } from '../../src/records/scan-advice.js'
 import { TableSizes } from '../../src/records/budget/table-sizes.js'
 import { startBothEngines } from './both-engines.js'
+import { engineOf, frameworkScript, internalsOf } from './open-database.js'
 
 const engines = await startBothEngines()
 
@@ -162,6 +164,10 @@ describe.each(engines)('a list of a large table on %s', (engine, open) => {
 
   /** Whether a list's statement depends on the number of its matches. */
   async function counts(options: object): Promise<boolean> {
+    return (await statementsOf(options)).some((sql) => /filigree_(few|start)/.test(sql))
+  }
+
+  async function statementsOf(options: object): Promise<string[]> {
     const statements: string[] = []
     const listen = (message: unknown): void => {
       statements.push((message as { sql: string }).sql)
@@ -169,7 +175,7 @@ describe.each(engines)('a list of a large table on %s', (engine, open) => {
     subscribe('filigree:statement', listen)
     await database.records(Letter).list({ limit: 10, ...options })
     unsubscribe('filigree:statement', listen)
-    return statements.some((sql) => /filigree_(few|start)/.test(sql))
+    return statements
   }
 
   it('counts matches only if no index serves filter and order', async () => {
@@ -185,6 +191,15 @@ describe.each(engines)('a list of a large table on %s', (engine, open) => {
     expect(await counts({ orderBy: 'priority' })).toBe(false)
     pretendRows(1000)
     expect(await counts({ where: { status: 'open' }, orderBy: 'priority' })).toBe(false)
+  })
+
+  it('gives no advice about an index, because its scans have an end', async () => {
+    pretendRows(1_000_000)
+    await engineOf(database).run(frameworkScript('analyze'), [], 'nothing')
+    const options = { where: { status: { in: ['open', 'closed'] } }, orderBy: '-sentAt' }
+    const statement = (await statementsOf(options)).find((sql) => /filigree_(few|start)/.test(sql))
+    const { advice } = await planStatement(internalsOf(database), statement ?? '')
+    expect(advice).toEqual([])
   })
 
   it('leaves lists of PostgreSQL to the planner whose filter selects few rows', async () => {
