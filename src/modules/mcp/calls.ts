@@ -313,10 +313,16 @@ function toCall(tool: RouteTool, request: CallRequest, { auth }: MessageSender):
   for (const name of Object.keys(input)) {
     const value = input[name]
     const location = locationOf(tool, name)
-    if (location === 'body') body[name] = value
-    else if (location === 'path') params[name] = toText(value)
+    if (location === 'body' || tool.key?.inBody.has(name) === true) body[name] = value
+    if (location === 'body' || tool.key?.parts.includes(name) === true) continue
+    if (location === 'path') params[name] = toText(value)
     else addQuery((query ??= new URLSearchParams()), name, value)
   }
+  const { key } = tool
+  if (key !== undefined)
+    params[key.parameter] = key.parts
+      .map((part) => encodeURIComponent(toText(input[part])))
+      .join(',')
   return {
     params,
     query: query?.toString(),

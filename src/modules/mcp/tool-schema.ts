@@ -26,6 +26,8 @@ export interface RouteTool {
   readonly description: JsonObject
   readonly annotations: JsonObject
   readonly locations: ReadonlyMap<string, ArgumentLocation>
+  /** The key of several fields in the path, whose fields are arguments. */
+  readonly key: KeyArguments | undefined
   readonly required: readonly string[]
   /** True if the whole body is the argument `body`, because it is not an object with known fields. */
   readonly hasBodyArgument: boolean
@@ -38,6 +40,14 @@ export interface RouteTool {
   readonly isOpen?: boolean
   /** True if the route accepts an `Idempotency-Key`, so repeated calls run once. */
   readonly takesIdempotencyKey: boolean
+}
+
+export interface KeyArguments {
+  /** The parameter of the path. */
+  readonly parameter: string
+  readonly parts: readonly string[]
+  /** The parts that are fields of the body too. */
+  readonly inBody: ReadonlySet<string>
 }
 
 /** Why a route cannot be a tool, and what to do. */
@@ -104,7 +114,7 @@ interface Input {
   /** How the arguments of a call are read. */
   readonly reading: Pick<
     RouteTool,
-    'locations' | 'required' | 'hasBodyArgument' | 'hasBody' | 'takesDottedPaths'
+    'locations' | 'key' | 'required' | 'hasBodyArgument' | 'hasBody' | 'takesDottedPaths'
   >
 }
 
@@ -116,6 +126,7 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
   const locations = new Map<string, ArgumentLocation>()
   const required: string[] = []
   let duplicateName: string | undefined
+  let key: (KeyArguments & { readonly inBody: Set<string> }) | undefined
   const add = (
     name: string,
     location: ArgumentLocation,
@@ -131,6 +142,12 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
     if (!('in' in parameter) || (parameter.in !== 'path' && parameter.in !== 'query')) continue
     const { name, in: location, schema, content, description, required: isRequired } = parameter
     const jsonSchema = toJsonSchema(schema ?? content?.['application/json']?.schema ?? {})
+    const keySchemas = location === 'path' ? readKeySchemas(jsonSchema) : undefined
+    if (keySchemas !== undefined) {
+      key = { parameter: name, parts: [...keySchemas.keys()], inBody: new Set() }
+      for (const [part, partSchema] of keySchemas) add(part, 'path', partSchema, true)
+      continue
+    }
     add(name, location, { ...jsonSchema, ...(description && { description }) }, isRequired === true)
   }
   const body = readBody(operation, schemas)
@@ -143,7 +160,8 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
     if (body !== undefined) add('body', 'body', body.schema, body.required)
   } else {
     for (const [name, schema] of Object.entries(body.fields))
-      add(name, 'body', schema, body.requiredFields.includes(name))
+      if (key?.parts.includes(name) === true) key.inBody.add(name)
+      else add(name, 'body', schema, body.requiredFields.includes(name))
   }
   if (duplicateName !== undefined)
     return {
@@ -158,8 +176,16 @@ function readInput(operation: DescribedOperation, schemas: Schemas): Input | Too
   const hasBody = body !== undefined
   return {
     properties,
-    reading: { locations, required, hasBodyArgument, hasBody, takesDottedPaths },
+    reading: { locations, key, required, hasBodyArgument, hasBody, takesDottedPaths },
   }
+}
+
+/** The schemas of the parts of a key in the path, by their names; undefined for another parameter. */
+function readKeySchemas({ prefixItems }: JsonObject): Map<string, JsonObject> | undefined {
+  if (!Array.isArray(prefixItems)) return undefined
+  return new Map(
+    (prefixItems as JsonObject[]).map(({ title, ...schema }) => [String(title), schema]),
+  )
 }
 
 function toInputSchema(
