@@ -11,6 +11,7 @@ import type {
 } from './declarations.js'
 import type { RecordModel } from './records/model.js'
 import { describeRootFields, describeTypes } from './records/generated-descriptions.js'
+import { hasKey } from '../engines/contract/table.js'
 import type { Problems } from '../errors/problems.js'
 import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
@@ -72,7 +73,8 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   const subscriptions = new NamedDeclarations<GraphqlField>('subscription', problems)
   declareTypes(models, services, types)
   if (context.relay) {
-    const byName = new Map(models.records.map((model) => [model.name, model]))
+    const keyed = models.records.filter(({ table }) => hasKey(table))
+    const byName = new Map(keyed.map((model) => [model.name, model]))
     types.add(nodeName, declareNode(byName), 'graphql: { relay: true }')
     for (const [name, query] of declareNodeQueries(byName, services))
       queries.add(name, query, 'graphql: { relay: true }')
@@ -83,7 +85,8 @@ export const generateRecords: GenerateRecords = (classes, context) => {
       model,
     )
     mutations.addAll(declareMutations(model, services), model)
-    if (!context.subscriptions || model.table.options.subscriptions === false) continue
+    const { table } = model
+    if (!context.subscriptions || table.options.subscriptions === false || !hasKey(table)) continue
     types.addAll([declareChange(model)], model)
     subscriptions.addAll([declareSubscription(model, services)], model)
   }

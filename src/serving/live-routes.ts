@@ -88,7 +88,8 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
 /** The fields that are the key of the rows of a route of `crud` together; undefined for other keys. */
 function keyFieldsOf({ info: { record } }: PlannedRoute): readonly string[] | undefined {
   if (record === undefined) return undefined
-  return readTable(record, new Problems())?.key.parts?.map(({ property }) => property)
+  const parts = readTable(record, new Problems())?.key.parts ?? []
+  return parts.length === 0 ? undefined : parts.map(({ property }) => property)
 }
 
 /** The part of the caller that the handler may read. */

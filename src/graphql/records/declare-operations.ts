@@ -2,6 +2,7 @@
 
 import type { Instance } from '../../records/model/table.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
+import { hasKey } from '../../engines/contract/table.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { defaultLimit } from '../../records/clients/operation-inputs.js'
@@ -88,18 +89,18 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
       return resolve(model, services, args, context)
     },
   }
+  const one = withShardArgument(model, {
+    type: name,
+    args: declareArguments(model, 'find'),
+    access,
+    extensions: generatedExtensions({ kind: 'one', model }),
+    resolve: (_root, args, context) =>
+      resolveOne(model, services, readKey(model, args).key, context),
+  })
+  // Without a key, no query finds one row, and no cursor is exact.
+  const keyed = (...queries: Declarations): Declarations => (hasKey(model.table) ? queries : [])
   const queries: Declarations = [
-    [
-      singular,
-      withShardArgument(model, {
-        type: name,
-        args: declareArguments(model, 'find'),
-        access,
-        extensions: generatedExtensions({ kind: 'one', model }),
-        resolve: (_root, args, context) =>
-          resolveOne(model, services, readKey(model, args).key, context),
-      }),
-    ],
+    ...keyed([singular, one]),
     [plural, list],
     [
       `${singular}Count`,
@@ -111,7 +112,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         resolve: (_root, args, context) => resolveCount(model, services, args.where, context),
       },
     ],
-    [`${plural}Page`, declarePage(model, services)],
+    ...keyed([`${plural}Page`, declarePage(model, services)]),
     declareAggregate(model, services),
   ]
   if (simplePlural !== undefined)
@@ -183,6 +184,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
 
 /** `ProductConnection` and `ProductEdge`. */
 export function declareConnection(model: RecordModel): [string, TypeDeclaration][] {
+  if (!hasKey(model.table)) return []
   const part = (part: PagePart): GraphqlField['extensions'] =>
     generatedExtensions({ kind: 'part', part, model })
   return [

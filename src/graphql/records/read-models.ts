@@ -107,12 +107,6 @@ class ModelReader {
     const { type, options } = table
     const policy = policyOf(table)
     reportPolicy(table, this.#problems)
-    if (!hasKey(table))
-      this.#problems.add({
-        code: 'RECORD_KEY_PARTS',
-        message: `${type.name} has no key, so GraphQL cannot show it yet.`,
-        remedy: 'Turn GraphQL off: bootstrap(AppModule, { graphql: false }).',
-      })
     this.#reportInvalidName(type.name, `class ${type.name}`)
     const names = queryNames(type.name, options)
     this.#reportInvalidName(names.singular, `${type.name}: the query`)
@@ -122,12 +116,12 @@ class ModelReader {
       type,
       name: type.name,
       ...names,
-      ids: this.#hasGlobalIds ? globalIds(type.name) : plainIds,
+      ids: this.#hasGlobalIds && hasKey(table) ? globalIds(type.name) : plainIds,
       fields: this.#readFields(table),
       relations: new Map(),
       methods: this.#readMethods(table),
       access: policy.read,
-      writes: this.#only?.get(type) === false ? noWrites : policy.writes,
+      writes: this.#only?.get(type) === false || !hasKey(table) ? noWrites : policy.writes,
     }
     this.#models.set(table, model)
     return model
@@ -173,7 +167,7 @@ class ModelReader {
 
   #readFields(table: Table): Map<string, FieldModel> {
     const fields = new Map<string, FieldModel>()
-    if (this.#hasGlobalIds && hasSeveralColumns(table.key))
+    if (this.#hasGlobalIds && (table.key.parts ?? []).length > 0)
       fields.set('id', this.#readGlobalKey(table))
     for (const column of table.columns) {
       if (column.field.hidden) continue
@@ -471,11 +465,6 @@ function formOf(
 function keyFormOf(column: Column): FieldForm {
   const form = formOf(column, undefined, false)
   return form === 'int' ? 'integer' : form
-}
-
-/** Whether a key of several columns, so that no column has its name. */
-function hasSeveralColumns({ parts = [] }: Column): boolean {
-  return parts.length > 0
 }
 
 /** `Integer` if the rules permit values beyond the 32 bits of GraphQL's `Int`. */

@@ -8,6 +8,7 @@
  * ```
  */
 import { isPlainObject } from '../../core/json.js'
+import { hasKey } from '../../engines/contract/table.js'
 import type { Id } from '../../records/filters/list-options.js'
 import { readKeyTexts } from '../../records/model/record-key.js'
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
@@ -15,7 +16,7 @@ import type { FieldModel, RecordModel } from './model.js'
 
 /** Whether clients name a row by the parts of its key. */
 export function hasKeyParts({ ids, table }: RecordModel): boolean {
-  return ids.type === undefined && table.key.parts !== undefined
+  return ids.type === undefined && table.key.parts !== undefined && hasKey(table)
 }
 
 /** The names of the key in GraphQL: `id`, or the names of its parts. */

@@ -172,6 +172,13 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
       problems.push(invalid(`admin: records names ${type.name}, which is not a record.`, fix))
       continue
     }
+    if (described.key.parts?.length === 0)
+      problems.push(
+        invalid(
+          `admin: records names ${type.name}, which has no key.`,
+          'Leave it out: the page shows rows by their keys.',
+        ),
+      )
     const other = typesByPlural.get(described.plural)
     if (other !== undefined) {
       const fix =
