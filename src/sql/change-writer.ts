@@ -3,7 +3,7 @@ import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import { areEqual, keyColumns, keysOfTexts, keyValuesOf } from './key-columns.js'
+import { areEqual, keyColumns, keySlots, keysOfTexts, keyValuesOf } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
@@ -33,9 +33,7 @@ export function writeChange(change: Change, writer: RowWriter): Sql {
       const { join: pairs } = change
       const ends = [pairs.from, pairs.to]
       const columns = ends.flatMap((end) => end.columns.map((column) => name(column)))
-      const values = ends.flatMap(({ key }, index) =>
-        keyValuesOf(key, slot(index), writer.context.dialect),
-      )
+      const values = ends.flatMap(({ key }, index) => keySlots(key, index))
       const table = writer.context.tableName(pairs.name)
       return change.change === 'unlink'
         ? sql`delete from ${table} where ${areEqual(columns, values)}`

@@ -7,7 +7,7 @@ import { isDerived, type Derived } from './derived.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'
-import { areEqual, isListed, keyColumns, keyValuesOf, rowOf } from './key-columns.js'
+import { areEqual, isListed, keyColumns, keySlots, rowOf } from './key-columns.js'
 import { isNullSql, notDeleted, ref, type WriteContext } from './write-context.js'
 
 /**
@@ -223,7 +223,7 @@ export class ConditionWriter {
     if (write === undefined)
       throw new TypeError(`${operator} does not compare with a single value.`)
     if (column.parts !== undefined) {
-      const values = keyValuesOf(column, slot(slotIndex), this.#context.dialect)
+      const values = keySlots(column, slotIndex)
       if (operator === 'eq') return areEqual(keyColumns(alias, column), values)
       return write({
         dialect: this.#context.dialect,

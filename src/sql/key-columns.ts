@@ -1,16 +1,25 @@
 /**
- * Writes keys and foreign keys, which are one column or several. As a value of a statement, a key of several columns is the
- * JSON list of its parts. Sources: PostgreSQL, Row and Array Comparisons; SQLite, Row Values.
+ * Writes keys and foreign keys, which are one column or several. As a value, a key of several columns is the JSON list of its
+ * parts. For one key, each part is a value of the statement. A list of keys is one value. Sources: PostgreSQL, Row and Array Comparisons; SQLite, Row Values.
  *
  * ```sql
- * "t0"."order_id" = (? ->> 0) and "t0"."line" = (? ->> 1)                               -- one key
+ * "t0"."order_id" = ? and "t0"."line" = ?                                               -- one key
  * ("t0"."order_id", "t0"."line") in (select value ->> 0, value ->> 1 from json_each(?))  -- a list of keys
  * "t1"."order_id" = "t0"."order_id" and "t1"."line" = "t0"."line"                       -- a join
  * json_array("t0"."order_id", "t0"."line")                                              -- the key as one value
  * ```
  */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import {
+  join,
+  name,
+  partSlot,
+  raw,
+  slot,
+  sql,
+  wrap,
+  type Sql,
+} from '../engines/contract/sql-text.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 
 /** The columns of an alias in which a key is stored. */
@@ -33,7 +42,12 @@ export function areEqual(left: readonly Sql[], right: readonly Sql[]): Sql {
   )
 }
 
-/** The values of a key's columns from its value. */
+/** The values of a key's columns, from the slot of the key. */
+export function keySlots({ parts }: Column, slotIndex: number): readonly Sql[] {
+  return parts?.map((_, index) => partSlot(slotIndex, index)) ?? [slot(slotIndex)]
+}
+
+/** The values of a key's columns, from the key as JSON. */
 export function keyValuesOf(column: Column, value: Sql, dialect: Dialect): readonly Sql[] {
   const { parts } = column
   return parts === undefined ? [value] : partsOfJson(parts, wrap(dialect.keys.json, value), dialect)

@@ -9,8 +9,18 @@ import {
   type Statement,
 } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
+import { readKeyParts } from '../core/key-text.js'
 import { quote, quoteTable } from '../engines/contract/quote.js'
-import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
+import {
+  join,
+  name,
+  raw,
+  slot,
+  sql,
+  toText,
+  type SlotPart,
+  type Sql,
+} from '../engines/contract/sql-text.js'
 import {
   insertHead,
   insertTail,
@@ -21,7 +31,6 @@ import {
 } from './change-writer.js'
 import { areIndependent, propertiesOf, keySlotOf, rowTestOf } from './statement-properties.js'
 import { writeAggregates } from './aggregates.js'
-import { keysOfTexts, keyValuesOf } from './key-columns.js'
 import { PageWriter } from './page-writer.js'
 import { returnedColumns, RowWriter } from './row-writer.js'
 import { ObjectWriter, RecordsWriter } from './selection-writer.js'
@@ -31,13 +40,24 @@ import { WriteContext } from './write-context.js'
 /** A statement and the order of its values. Cache it, because engines cache prepared statements by the `Statement` object. */
 export interface Plan {
   readonly statement: Statement
-  /** The slot of each placeholder. `undefined` if the placeholders are in the order of the slots. */
-  readonly order: readonly number[] | undefined
+  /**
+   * The slot of each placeholder, or the part of a slot's value. `undefined` if the placeholders are in the order of the slots.
+   */
+  readonly order: readonly (number | SlotPart)[] | undefined
 }
 
 /** Converts values in the order of slots to the order of placeholders. */
 export function arrangeValues(plan: Plan, values: readonly unknown[]): readonly unknown[] {
-  return plan.order === undefined ? values : plan.order.map((slotIndex) => values[slotIndex])
+  return plan.order === undefined
+    ? values
+    : plan.order.map((ref) => (typeof ref === 'number' ? values[ref] : partOf(values, ref)))
+}
+
+/** @returns null if there is no key. SQLite's drivers accept no booleans, and PostgreSQL reads numbers as such */
+function partOf(values: readonly unknown[], { slot: slotIndex, part }: SlotPart): unknown {
+  const text = values[slotIndex]
+  const value = typeof text === 'string' ? readKeyParts(text)[part] : null
+  return typeof value === 'boolean' ? Number(value) : value
 }
 
 export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
@@ -117,7 +137,7 @@ function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
 function oneRowOf(
   change: Change,
   dialect: Dialect,
-  order: readonly number[],
+  order: readonly (number | SlotPart)[],
 ): OneRowChange | undefined {
   if (change.change !== 'update' || change.returns !== 'row' || !dialect.can.batchedCalls)
     return undefined
@@ -138,7 +158,7 @@ function oneRowOf(
     table: quoteTable(table.name),
     own: quote(own),
     key: quote(table.key.name),
-    compositeKey: compositeKeyOf(table.key, dialect),
+    compositeKey: compositeKeyOf(table.key, key, order),
     keyPosition: order.indexOf(key) + 1,
     print: (valueAt) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
@@ -149,14 +169,17 @@ function oneRowOf(
   }
 }
 
-function compositeKeyOf(key: Column, dialect: Dialect): CompositeKeySql | undefined {
-  const { parts } = key
+function compositeKeyOf(
+  { parts }: Column,
+  slotIndex: number,
+  order: readonly (number | SlotPart)[],
+): CompositeKeySql | undefined {
   if (parts === undefined) return undefined
-  const columns = parts.map((part) => quote(part.name))
+  const isPart = (ref: number | SlotPart, part: number): boolean =>
+    typeof ref === 'object' && ref.slot === slotIndex && ref.part === part
   return {
-    columns,
-    isAmong: (keys) => `(${columns.join(', ')}) in (${keysOfTexts(parts, raw(keys), dialect)})`,
-    valuesOf: (value) => keyValuesOf(key, raw(value), dialect),
+    columns: parts.map(({ name: column }) => quote(column)),
+    positions: parts.map((_, part) => order.findIndex((ref) => isPart(ref, part)) + 1),
   }
 }
 

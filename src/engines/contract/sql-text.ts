@@ -48,6 +48,22 @@ export function slot(position: number): Sql {
   return `${edge}${position}${edge}` as Sql
 }
 
+/** A placeholder for a part of the value at this position, which is the text of a key of several columns. */
+export function partSlot(position: number, part: number): Sql {
+  return `${edge}${position}/${part}${edge}` as Sql
+}
+
+/** A part of a value. */
+export interface SlotPart {
+  readonly slot: number
+  readonly part: number
+}
+
+function readSlot(text: string): number | SlotPart {
+  const [position, part] = text.split('/')
+  return part === undefined ? Number(position) : { slot: Number(position), part: Number(part) }
+}
+
 export function join(pieces: readonly Sql[], between = ', '): Sql {
   return pieces.join(between) as Sql
 }
@@ -66,17 +82,17 @@ export function filled(text: string, pieces: Readonly<Record<string, Sql>>): Sql
  * Converts the pieces to the text for a database.
  *
  * @param placeholder as `Dialect.placeholder`
- * @returns the text, and for each placeholder the position of its value
+ * @returns the text, and for each placeholder the position of its value, or a part of a value
  */
 export function toText(
   piece: Sql,
   placeholder: (position: number) => string,
-): { readonly sql: string; readonly order: readonly number[] } {
-  const order: number[] = []
+): { readonly sql: string; readonly order: readonly (number | SlotPart)[] } {
+  const order: (number | SlotPart)[] = []
   const parts = piece.split(edge)
   let text = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {
-    text += placeholder(order.push(Number(parts[at]))) + (parts[at + 1] as string)
+    text += placeholder(order.push(readSlot(parts[at] as string))) + (parts[at + 1] as string)
   }
   return { sql: text, order }
 }

@@ -14,14 +14,12 @@ export interface OneNewRow {
   readonly returning: string
 }
 
-/** The SQL of a key of several columns, whose value is JSON. */
+/** A key of several columns. */
 export interface CompositeKeySql {
   /** The names of the columns, quoted. */
   readonly columns: readonly string[]
-  /** Tests the columns for an array of keys. */
-  readonly isAmong: (keys: string) => string
-  /** The values of the columns of a key. */
-  readonly valuesOf: (key: string) => readonly string[]
+  /** The number of the placeholder of each column's value, from 1. */
+  readonly positions: readonly number[]
 }
 
 /** The SQL of an update of one row by its key, from which an engine can make a statement for several calls. */
@@ -34,7 +32,7 @@ export interface OneRowChange {
   readonly key: string
   /** For a key of several columns. */
   readonly compositeKey: CompositeKeySql | undefined
-  /** The number of the key's placeholder, from 1. */
+  /** The number of the key's placeholder, from 1. 0 for a key of several columns. */
   readonly keyPosition: number
   /** Prints the SQL before ` where `, and the condition. */
   readonly print: (valueAt: ValueSqlAt) => { readonly head: string; readonly condition: string }

@@ -17,7 +17,8 @@ import {
   type Column,
   type KeyedTable,
 } from '../../engines/contract/table.js'
-import { isOfKind, toJson } from '../../fields/kinds/table.js'
+import { readKeyParts, writeKeyParts } from '../../core/key-text.js'
+import { isOfKind, toFunction, toJson } from '../../fields/kinds/table.js'
 
 type Values = Readonly<Record<string, unknown>>
 type Parts = readonly Column[]
@@ -44,18 +45,52 @@ export function idOf<I extends number | string>({ key }: Pick<KeyedTable, 'key'>
 }
 
 /** The canonical text of a key of several columns. @param values of its parts, each of its kind */
-export function writeKeyText({ parts = [] }: Column, values: readonly unknown[]): string {
-  return JSON.stringify(values.map((value, index) => toPart(parts[index] as Column, value)))
+export function writeKeyText(column: Column, values: readonly unknown[]): string {
+  const forms = formsOf(column)
+  return writeKeyParts(values.map((value, index) => (forms[index] as PartForm).toJson(value)))
 }
 
-/** The JSON form of a part, in which equal values are equal. UUIDs are stored in lower case. */
-function toPart({ field: { entry }, isUuid }: Column, value: unknown): unknown {
-  const json = toJson(value, entry)
-  return isUuid ? (json as string).toLowerCase() : json
+/** How the values of a part are checked and written. */
+interface PartForm {
+  readonly column: Column
+  readonly accepts: (value: unknown) => boolean
+  /** The JSON form, in which equal values are equal. UUIDs are stored in lower case. */
+  readonly toJson: (value: unknown) => unknown
 }
 
-function isPart({ field: { entry } }: Column, value: unknown): boolean {
-  return value !== undefined && value !== null && isOfKind(value, entry)
+const cachedForms = new WeakMap<Column, readonly PartForm[]>()
+
+function formsOf(column: Column): readonly PartForm[] {
+  let forms = cachedForms.get(column)
+  if (forms === undefined) {
+    forms = (column.parts ?? []).map(toForm)
+    cachedForms.set(column, forms)
+  }
+  return forms
+}
+
+function toForm(column: Column): PartForm {
+  const { isUuid, field } = column
+  const { entry } = field
+  const isPlain =
+    entry.read === undefined && entry.write === undefined && entry.encode === undefined
+  const toPlain = isPlain ? asIs : (value: unknown): unknown => toJson(value, entry)
+  return {
+    column,
+    accepts:
+      entry.isPropertyValue === undefined
+        ? toFunction(entry.test)
+        : (value) => isOfKind(value, entry),
+    toJson: isUuid ? (value) => (toPlain(value) as string).toLowerCase() : toPlain,
+  }
+}
+
+function asIs(value: unknown): unknown {
+  return value
+}
+
+function isPart({ accepts }: PartForm, value: unknown): boolean {
+  return value !== undefined && value !== null && accepts(value)
 }
 
 /** @returns the canonical text; `undefined` for a text that is no key of these columns */
@@ -63,13 +98,13 @@ export function readKeyText(column: Column, text: unknown): string | undefined {
   if (typeof text !== 'string' || !text.startsWith('[')) return undefined
   let values: unknown
   try {
-    values = JSON.parse(text)
+    values = readKeyParts(text)
   } catch {
     return undefined
   }
-  const { parts = [] } = column
-  if (!Array.isArray(values) || values.length !== parts.length) return undefined
-  return parts.every((part, index) => isPart(part, (values as unknown[])[index]))
+  const forms = formsOf(column)
+  if (!Array.isArray(values) || values.length !== forms.length) return undefined
+  return forms.every((form, index) => isPart(form, (values as unknown[])[index]))
     ? writeKeyText(column, values)
     : undefined
 }
@@ -81,20 +116,23 @@ export function readKeyText(column: Column, text: unknown): string | undefined {
  * @throws {HttpError} 400 `VALIDATION`: a part is missing or of another kind
  */
 export function readCompositeKey(column: Column, input: unknown): string | undefined {
-  const { parts = [] } = column
-  const [first, ...others] = parts
+  const forms = formsOf(column)
+  const only = forms.length === 1 ? forms[0] : undefined
   if (typeof input === 'string') {
     const text = readKeyText(column, input)
-    if (text !== undefined || first === undefined || others.length > 0) return text
+    if (text !== undefined || only === undefined) return text
   }
   const isObject = typeof input === 'object' && input !== null && !(input instanceof Date)
-  if (!isObject && first !== undefined && others.length === 0)
-    return isPart(first, input) ? writeKeyText(column, [input]) : undefined
-  if (!isObject || Array.isArray(input)) throw notAnObject(parts)
-  return writeKeyText(
-    column,
-    parts.map((part) => checkPart(part, (input as Values)[part.property])),
-  )
+  if (!isObject && only !== undefined)
+    return isPart(only, input) ? writeKeyText(column, [input]) : undefined
+  if (!isObject || Array.isArray(input)) throw notAnObject(column.parts ?? [])
+  const parts: unknown[] = []
+  for (const form of forms) {
+    const value = (input as Values)[form.column.property]
+    if (!isPart(form, value)) throw partError(form.column, value)
+    parts.push(form.toJson(value))
+  }
+  return writeKeyParts(parts)
 }
 
 /** Any form of a key that a program writes. @throws as `readCompositeKey` */
@@ -107,11 +145,8 @@ export function readId<I extends number | string>(
   return (readCompositeKey(key, input) ?? input) as I
 }
 
-/** @throws {HttpError} 400 `VALIDATION` */
-function checkPart(part: Column, value: unknown): unknown {
-  if (isPart(part, value)) return value
-  const isMissing = value === undefined || value === null
-  throw isMissing
+function partError(part: Column, value: unknown): HttpError {
+  return value === undefined || value === null
     ? invalidPart(part, 'required', 'must be given: it is a part of the key')
     : invalidPart(part, 'type', `must be ${part.field.entry.label}`)
 }
@@ -136,7 +171,7 @@ function invalid(path: string, code: string, message: string): HttpError {
  */
 export function partsOfKey(column: Column, id: number | string): Record<string, unknown> {
   if (column.parts === undefined) return { [column.property]: id }
-  const values = JSON.parse(String(id)) as unknown[]
+  const values = readKeyParts(String(id))
   return Object.fromEntries(column.parts.map(({ property }, index) => [property, values[index]]))
 }
 
@@ -166,7 +201,7 @@ export function namesKeyOf({ property, parts }: Column, values: object): boolean
 /** The text of a key in a path: `7,2`, each part percent-encoded. */
 export function toPathKey({ parts }: Column, id: number | string): string {
   if (parts === undefined) return encodeURIComponent(id)
-  return (JSON.parse(String(id)) as unknown[])
+  return readKeyParts(String(id))
     .map((value) => encodeURIComponent(String(value)))
     .join(',')
 }
@@ -183,10 +218,12 @@ export function readPathKey(column: Column, text: string): string | undefined {
 
 /** As `readPathKey`, from the text of each part. */
 export function readKeyTexts(column: Column, texts: readonly string[]): string | undefined {
-  const { parts = [] } = column
-  if (texts.length !== parts.length) return undefined
-  const values = parts.map(({ field }, index) => field.entry.fromText(texts[index] as string))
-  return parts.every((part, index) => isPart(part, values[index]))
+  const forms = formsOf(column)
+  if (texts.length !== forms.length) return undefined
+  const values = forms.map(({ column: { field } }, index) =>
+    field.entry.fromText(texts[index] as string),
+  )
+  return forms.every((form, index) => isPart(form, values[index]))
     ? writeKeyText(column, values)
     : undefined
 }

@@ -81,8 +81,8 @@ export function removeIdentity(
   // Values that are not an object are refused later.
   const isObject = typeof values === 'object' && (values as unknown) !== null
   const hasVersion = isObject && version !== undefined && version.property in input
-  if (key.parts !== undefined && isObject) checkKeyParts(key, id, input)
   const namesKey = isObject && namesKeyOf(key, input)
+  if (key.parts !== undefined && namesKey) checkKeyParts(key, id, input)
   if (!isObject || !(namesKey || hasVersion)) return { values }
   const namedKey = input[key.property]
   if (namedKey !== undefined && toKey(codec, namedKey) !== id)

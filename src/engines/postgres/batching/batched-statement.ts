@@ -66,9 +66,8 @@ export function writeBatchedUpdate(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, keyPosition, print, returning } = oneRow
-  const keys = `$${keyPosition}::${types[keyPosition - 1] ?? ''}[]`
-  const { columns, isAmong, isHeld } = keySqlOf(oneRow, keys)
+  const { table, print, returning } = oneRow
+  const { columns, isAmong, isHeld } = keySqlOf(oneRow, types)
   const lockedRows = `select ${columns} from ${table} where ${isAmong} for no key update skip locked`
   const { head, condition } = print(callValues(types))
   return {
@@ -83,23 +82,26 @@ export function writeBatchedUpdate(
   }
 }
 
-/** @param keys the array of the keys of all calls */
-function keySqlOf({ key, compositeKey, keyPosition }: OneRowChange, keys: string) {
-  const call = `filigree_call.filigree_p${keyPosition}`
+/** The SQL about the keys of all calls. */
+function keySqlOf(
+  { key, compositeKey, keyPosition }: OneRowChange,
+  types: readonly string[],
+): Readonly<Record<'columns' | 'isAmong' | 'isHeld', string>> {
+  const valueOf = (position: number): string => `filigree_call.filigree_p${position}`
+  const listOf = (position: number): string => `$${position}::${types[position - 1] ?? ''}[]`
   if (compositeKey === undefined)
     return {
       columns: `${key} as filigree_key`,
-      isAmong: `${key} = any(${keys})`,
-      isHeld: `filigree_held.filigree_key = ${call}`,
+      isAmong: `${key} = any(${listOf(keyPosition)})`,
+      isHeld: `filigree_held.filigree_key = ${valueOf(keyPosition)}`,
     }
-  const { columns, isAmong, valuesOf } = compositeKey
-  const tests = valuesOf(call).map(
-    (value, index) => `filigree_held.filigree_key${index} = ${value}`,
-  )
+  const { columns, positions } = compositeKey
   return {
     columns: columns.map((column, index) => `${column} as filigree_key${index}`).join(', '),
-    isAmong: isAmong(keys),
-    isHeld: tests.join(' and '),
+    isAmong: `(${columns.join(', ')}) in (select * from unnest(${positions.map(listOf).join(', ')}))`,
+    isHeld: positions
+      .map((position, index) => `filigree_held.filigree_key${index} = ${valueOf(position)}`)
+      .join(' and '),
   }
 }
 

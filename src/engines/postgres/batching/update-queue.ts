@@ -54,7 +54,8 @@ export class UpdateQueue extends WriteQueue {
   #rowKeysOf(values: readonly unknown[]): readonly string[] {
     const { oneRow, rows } = this.statement
     if (rows !== undefined) return (values[rows.keys] as string).slice(1, -1).split(',')
-    return [String(values[(oneRow?.keyPosition ?? 1) - 1])]
+    const positions = oneRow?.compositeKey?.positions ?? [oneRow?.keyPosition ?? 1]
+    return [positions.map((position) => String(values[position - 1])).join('\0')]
   }
 
   /** Sends at the end of the current turn of the event loop, to collect more calls. */
