@@ -136,6 +136,32 @@ it('copies tables without a key, and JSON that the server formats', async () => 
   ).toEqual([[2345, 1172]])
 })
 
+@Record({ managed: false })
+class Pair {
+  @Field('id') id!: number
+  @Field('string', { nullable: true }) a!: string | null
+}
+
+it('reports a table of which it cannot read all rows', async () => {
+  const [source, target] = [await open('sqlite', Pair), await open('postgres', Pair)]
+  await runSql(source, 'create table pair (id integer, a text, primary key (id, a));')
+  await runSql(target, 'create table pair (id bigint, a text);')
+  await runSql(
+    source,
+    `insert into pair with recursive n (i) as (select 1 union all select i + 1 from n where i < 1500) select 1, null from n;`,
+  )
+  await expect(
+    copyDatabase({ source: internalsOf(source), target: internalsOf(target) }),
+  ).rejects.toMatchObject({
+    problems: [
+      {
+        code: 'COPY_FAILED',
+        message: expect.stringMatching(/^Table pair: 1000 of 1500 rows were read\./),
+      },
+    ],
+  })
+})
+
 @Record
 class Author {
   @Field('id') id!: number

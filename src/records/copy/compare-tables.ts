@@ -2,7 +2,7 @@
 import type { Snapshot } from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { CopiedTable } from './copy-plan.js'
-import { measureTable, readRows, type CopiedRow } from './read-rows.js'
+import { checkRead, measureTable, readRows, type CopiedRow } from './read-rows.js'
 import { RowHash, toPlainJson } from './row-hash.js'
 
 export interface TableContent {
@@ -62,12 +62,13 @@ export async function hashTable(
   onRows: (rows: number) => void = () => undefined,
 ): Promise<TableContent> {
   const reading = readingOf(table, side)
-  const { rowSize } = await measureTable(side.snapshot, reading)
+  const extent = await measureTable(side.snapshot, reading)
   const hash = new TableHash(table)
-  for await (const { rows } of readRows(side.snapshot, { ...reading, rowSize })) {
+  for await (const { rows } of readRows(side.snapshot, { ...reading, rowSize: extent.rowSize })) {
     for (const row of rows) hash.add(row)
     onRows(hash.rows)
   }
+  checkRead(table.name, hash.rows, extent)
   return hash.content
 }
 

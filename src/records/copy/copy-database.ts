@@ -22,7 +22,14 @@ import {
   createOwnTables,
 } from './copy-target.js'
 import { PostponedColumns } from './postponed-columns.js'
-import { maxRows, measureTable, readRows, type CopiedRow, type TableExtent } from './read-rows.js'
+import {
+  checkRead,
+  maxRows,
+  measureTable,
+  readRows,
+  type CopiedRow,
+  type TableExtent,
+} from './read-rows.js'
 import { TableTransactions } from './table-transactions.js'
 import { RowWriter } from './write-rows.js'
 
@@ -190,10 +197,11 @@ class DatabaseCopy {
 
   async #copyTable(
     table: CopiedTable,
-    { rows: total, rowSize }: TableExtent,
+    extent: TableExtent,
     state: TableState | undefined,
   ): Promise<PostponedColumns> {
     const { dialect } = this.#options.target.context
+    const { rows: total, rowSize } = extent
     const progress = { table: table.name, total }
     const writing = new TableTransactions(this.#copying, this.#state, table)
     await writing.begin()
@@ -227,6 +235,8 @@ class DatabaseCopy {
       }
       if (waiting.length > 0)
         await writing.write((runner) => writer.write(runner, waiting), undefined)
+      // A continued copy reads the source again to compare it.
+      if (!isBegun) checkRead(table.name, done, extent)
       await writing.finish()
       if (!isBegun) this.#contents.set(table.name, hash.content)
       return postponed

@@ -168,8 +168,8 @@ function toCopiedTable(
     name,
     sourceName,
     columns,
-    key: from.primaryKey ?? [],
-    targetKey: to.primaryKey ?? [],
+    key: toKey(from, columns),
+    targetKey: toKey(to, columns),
     references: foreignKeys.map(({ columns: referring, table, foreignColumns }) => ({
       columns: referring,
       table,
@@ -177,6 +177,12 @@ function toCopiedTable(
       isCircular: false,
     })),
   }
+}
+
+/** @returns an empty list if a part of the key is not copied */
+function toKey({ primaryKey = [] }: ActualTable, columns: readonly CopiedColumn[]) {
+  const isCopied = primaryKey.every((part) => columns.some(({ name }) => name === part))
+  return isCopied ? primaryKey : []
 }
 
 function dialectsOf(source: CopySide, target: CopySide): readonly [Dialect, Dialect] {

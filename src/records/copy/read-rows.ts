@@ -59,6 +59,14 @@ export async function measureTable(
   return { rows: Number(rows), rowSize: Number(rowSize) }
 }
 
+/** @throws {DeclarationError} `COPY_FAILED` if not all rows were read, for example because a part of a key is null */
+export function checkRead(table: string, rows: number, extent: TableExtent): void {
+  if (rows === extent.rows) return
+  throw copyError(
+    `Table ${table}: ${rows} of ${extent.rows} rows were read. A part of a key may be null.`,
+  )
+}
+
 /** Other work runs between the batches, such as sending rows to a server. */
 export async function* readRows(
   snapshot: Snapshot,
