@@ -2,7 +2,7 @@
 import { toIndexName } from '../../records/model/generated-names.js'
 import type { NamedTable } from './foreign-keys.js'
 import { tableName, toCode, type Setting } from './pulled-record.js'
-import { isKeyPart, type TableKeys } from './table-keys.js'
+import { isIndexable, type TableKeys } from './table-keys.js'
 
 export interface IndexRules {
   readonly byColumn: ReadonlyMap<string, readonly Setting[]>
@@ -39,14 +39,14 @@ export function readIndexes(
       : [],
   )
   for (const column of referring) if (!take([column], false)) add(column, ['index', 'false'])
-  const isIndexable = (name: string): boolean => {
+  const canBeIndexed = (name: string): boolean => {
     const column = table.columns.find((one) => one.name === name)
-    return column !== undefined && properties.has(name) && isKeyPart(column)
+    return column !== undefined && properties.has(name) && isIndexable(column)
   }
   const ordered = [...table.indexes].sort((a, b) => Number(b.unique) - Number(a.unique))
   for (const { columns, unique } of ordered) {
     const [first, second] = columns
-    if (first === undefined || !columns.every(isIndexable) || isSameColumns(columns, key)) continue
+    if (first === undefined || !columns.every(canBeIndexed) || isSameColumns(columns, key)) continue
     if (!unique && second === undefined && referring.has(first)) continue
     if (!take(columns, unique)) continue
     if (second === undefined) add(first, [unique ? 'unique' : 'index', 'true'])

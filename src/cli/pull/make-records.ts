@@ -91,17 +91,11 @@ function whyLeftOut({ name, kind, columns }: DescribedTable): string | undefined
     : 'has no column that a field can have'
 }
 
-/** Options that records do not have yet. */
-const supports = { keys: false, schemas: true, types: true }
+/** Records without a key are not possible yet. */
+const supportsKeyless = false
 
 function whyUnsupported(table: DescribedTable): string | undefined {
-  const key = findKey(table)
-  if (!supports.keys && key.length === 0) return 'has no key'
-  const isReference = table.foreignKeys.some(({ columns }) => columns.includes(key[0] ?? ''))
-  if (!supports.keys && (isReference || !isGeneratedKey(table, key, { usableKeysOf: () => [] })))
-    return 'has a key that is not generated'
-  if (!supports.schemas && table.schema !== undefined) return 'is in another schema'
-  return undefined
+  return supportsKeyless || findKey(table).length > 0 ? undefined : 'has no key'
 }
 
 function nameClasses(
@@ -150,12 +144,9 @@ function nameTable(
   const properties = new Map<string, string>()
   const remarks: Remark[] = []
   const own = new Set(table.columns.map(({ name }) => toPropertyName(name)))
-  for (const { name, form } of table.columns) {
-    const isUnsupported = !supports.types && form.type !== undefined
-    if (!isColumnName(name) || isUnsupported) {
-      const message = isUnsupported
-        ? `is of type ${form.type}, and is left out`
-        : 'has a name that no field can have, and is left out'
+  for (const { name } of table.columns) {
+    if (!isColumnName(name)) {
+      const message = 'has a name that no field can have, and is left out'
       remarks.push({ where: `${tableName(table)}.${name}`, message, isLeftOut: true })
       continue
     }

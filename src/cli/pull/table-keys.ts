@@ -48,7 +48,15 @@ export function findKey({ kind, primaryKey, indexes, columns }: DescribedTable):
   return unique.sort((a, b) => a.columns.length - b.columns.length)[0]?.columns ?? []
 }
 
-export function isKeyPart({ form }: DescribedColumn): boolean {
+function isKeyPart({ form }: DescribedColumn): boolean {
+  return isIndexable({ form }) && !inexact.has(form.kind)
+}
+
+/** Kinds of numbers that are no part of a key. */
+const inexact: ReadonlySet<KindName> = new Set(['numeric', 'decimal'])
+
+/** Lists, JSON and bytes are in no index of a record. */
+export function isIndexable({ form }: Pick<DescribedColumn, 'form'>): boolean {
   return form.isList !== true && form.kind !== 'json' && form.kind !== 'blob'
 }
 
