@@ -1,6 +1,6 @@
 /**
  * How clients name one row: by `id`, or by an argument for each part of a key of several fields. With global ids, always by
- * `id`. Source: decisions, Existing databases and copy.
+ * `id`. Source: decisions, GraphQL.
  *
  * ```graphql
  * orderLine(orderId: "7", line: 2)
