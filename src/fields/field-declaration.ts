@@ -330,8 +330,14 @@ function suggestFormat(rule: string, value: unknown): string {
 }
 
 /** The name of a type in SQL, which statements contain as it is: `numeric(10, 2)[]`, `billing."Status"`. */
-const typeName =
-  /^(?:[A-Za-z_]\w*|"\w+")(?:[ .](?:[A-Za-z_]\w*|"\w+"))*(?: ?\(\d+(?:, ?-?\d+)?\))?(?: [A-Za-z ]+)?(?:\[\d*\])*$/
+const typeName = new RegExp(
+  [
+    '^(?:double precision|(?:national )?(?:character|bit) varying|timestamp|time',
+    '|(?:[a-z_]\\w*|"\\w+")(?:\\.(?:[a-z_]\\w*|"\\w+"))?)',
+    '(?: ?\\(\\d+(?:, ?-?\\d+)?\\))?(?: with(?:out)? time zone)?(?:\\[\\d*\\])*$',
+  ].join(''),
+  'i',
+)
 
 /** The maximum precision that all databases with PostgreSQL's protocol support. */
 const maxDigits = 38
