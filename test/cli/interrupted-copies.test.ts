@@ -12,6 +12,7 @@ import { Client, startPostgres } from '../records/postgres-server.js'
 import { readSql, runSql } from '../records/run-sql.js'
 import { waitUntil } from '../wait-until.js'
 import { Line } from './copied-lines.js'
+import { runCommand } from '../../src/cli/run-command.js'
 import { runIn, type Outcome } from './run-in.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-copies-'))
@@ -34,8 +35,24 @@ async function runAt(url: string, ...statements: string[]): Promise<void> {
   }
 }
 
+const shop = join(root, 'test/cli/copied-lines.ts')
 const copy = (...args: string[]): Promise<Outcome> =>
-  runIn(folder, ['copy', ...args, '--module', join(root, 'test/cli/copied-lines.ts')])
+  runIn(folder, ['copy', ...args, '--module', shop])
+
+/** @returns the output, and the lines that show the progress in a terminal */
+async function copyInTerminal(
+  ...args: string[]
+): Promise<{ code: number; out: string; lines: readonly string[] }> {
+  const lines: string[] = []
+  let out = ''
+  const code = await runCommand(['copy', ...args, '--module', shop], {
+    out: (text) => Promise.resolve(void (out += text)),
+    err: () => Promise.resolve(),
+    cwd: folder,
+    progress: (text) => void lines.push(text),
+  })
+  return { code, out, lines }
+}
 
 /** @returns the address of a file whose rows refer to the next one, in groups */
 async function createSource(rows: number): Promise<string> {
@@ -74,8 +91,13 @@ it('continues after kill -9', async () => {
   const refused = await copy(source, target)
   expect(refused.code).toBe(1)
   expect(refused.err).toContain('An earlier copy into the target was interrupted.')
-  const { code, out, err } = await copy(source, target, '--continue')
-  expect({ code, err }).toEqual({ code: 0, err: '' })
+  const { code, out, lines } = await copyInTerminal(source, target, '--continue')
+  expect(code).toBe(0)
+  expect(lines.length).toBeGreaterThan(0)
+  for (const line of lines)
+    expect(line).toMatch(
+      /^line: [\d,]+ of 300,000 rows (?:copied|compared), \d+ % of all, [\d.]+ \w+(?: \d+ s)? left$/,
+    )
   expect(out).toContain('1 table with 300,000 rows copied and compared')
   expect(await readSql(database, "select to_regclass('filigree_copy')::text")).toEqual([[null]])
   expect(await copy(source, target, '--verify')).toMatchObject({ code: 0 })
