@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connect, type Database, type Repository, type Row } from '../../src/index.js'
+import {
+  BelongsTo,
+  connect,
+  type Database,
+  Field,
+  type Generated,
+  HasMany,
+  Record,
+  type Rel,
+  type Repository,
+  type Row,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { composites, Parcel, Sale, SaleLine, Tag } from './composite-records.js'
 
@@ -248,5 +259,48 @@ describe.each(engines)('a key of two fields on %s', (_name, open) => {
     expect(await sales.delete(saleId)).toBe(true)
     expect(await lines.count({ saleId })).toBe(0)
     expect(await parcels.find(parcel.id)).toMatchObject({ saleId: null, line: null })
+  })
+})
+
+@Record({ table: 'cart' })
+class Cart {
+  @Field('id', { key: 'uuid' }) id!: Generated<string>
+  @HasMany(() => CartItem) items!: Rel<CartItem[]>
+}
+
+@Record({ table: 'cart_item', key: ['cartId', 'code'] })
+class CartItem {
+  @Field('string') cartId!: string
+  @Field('string') code!: string
+  @Field('integer', { default: 1 }) amount!: Generated<number>
+  @BelongsTo(() => Cart) cart!: Rel<Cart>
+}
+
+describe.each(engines)('a part that refers to a UUID on %s', (_name, open) => {
+  let database: Database
+  beforeAll(async () => {
+    database = await connect(await open(), { records: [Cart, CartItem] })
+    await database.sync()
+  })
+  afterAll(() => database.close())
+
+  it('is found in upper and lower case, and no other text is', async () => {
+    const items = database.records(CartItem)
+    const { id } = await database.records(Cart).create({})
+    await items.create({ cartId: id, code: 'A' })
+    expect(await items.find({ cartId: id.toUpperCase(), code: 'A' })).toMatchObject({ cartId: id })
+    expect(await items.find({ cartId: id, code: 'a' })).toBeNull()
+    expect(await items.find('["nope","A"]')).toBeNull()
+    await expect(items.find({ cartId: 'nope', code: 'A' })).rejects.toMatchObject({
+      status: 400,
+      errors: [{ path: 'cartId' }],
+    })
+    await expect(items.create({ cartId: 'nope', code: 'A' })).rejects.toMatchObject({ status: 409 })
+    const cart = await database.records(Cart).find(id, { with: ['items.cart'] })
+    expect(cart?.items).toMatchObject([{ code: 'A', cart: { id } }])
+    expect(await items.update({ cartId: id, code: 'A' }, { amount: 2 })).toMatchObject({
+      amount: 2,
+    })
+    expect(await items.delete({ cartId: id, code: 'A' })).toBe(true)
   })
 })

@@ -18,7 +18,7 @@ import {
   type KeyedTable,
 } from '../../engines/contract/table.js'
 import { readKeyParts, writeKeyParts } from '../../core/key-text.js'
-import { isOfKind, toFunction, toJson } from '../../fields/kinds/table.js'
+import { isOfKind, isUuid as isUuidText, toFunction, toJson } from '../../fields/kinds/table.js'
 
 type Values = Readonly<Record<string, unknown>>
 type Parts = readonly Column[]
@@ -75,12 +75,15 @@ function toForm(column: Column): PartForm {
   const isPlain =
     entry.read === undefined && entry.write === undefined && entry.encode === undefined
   const toPlain = isPlain ? asIs : (value: unknown): unknown => toJson(value, entry)
+  const isOfItsKind =
+    entry.isPropertyValue === undefined
+      ? toFunction(entry.test)
+      : (value: unknown): boolean => isOfKind(value, entry)
+  // The field may be of a kind that accepts any text, and the column stores UUIDs only.
+  const isNarrow = isUuid && entry.test !== isUuidText
   return {
     column,
-    accepts:
-      entry.isPropertyValue === undefined
-        ? toFunction(entry.test)
-        : (value) => isOfKind(value, entry),
+    accepts: isNarrow ? (value) => isOfItsKind(value) && isUuidText(value) : isOfItsKind,
     toJson: isUuid ? (value) => (toPlain(value) as string).toLowerCase() : toPlain,
   }
 }
