@@ -48,7 +48,7 @@ export function makeRecords(
 ): PulledDatabase {
   const leftOut: Remark[] = []
   const usable = tables.filter((table) => {
-    const message = whyLeftOut(table) ?? whyUnsupported(table)
+    const message = whyLeftOut(table)
     if (message !== undefined) leftOut.push({ where: tableName(table), message, isLeftOut: true })
     return message === undefined
   })
@@ -89,13 +89,6 @@ function whyLeftOut({ name, kind, columns }: DescribedTable): string | undefined
   return columns.some(({ name: column }) => isColumnName(column))
     ? undefined
     : 'has no column that a field can have'
-}
-
-/** Records without a key are not possible yet. */
-const supportsKeyless = false
-
-function whyUnsupported(table: DescribedTable): string | undefined {
-  return supportsKeyless || findKey(table).length > 0 ? undefined : 'has no key'
 }
 
 function nameClasses(

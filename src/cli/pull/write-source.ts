@@ -73,7 +73,7 @@ function writeImports({ className, fields, relations }: PulledRecord): string[] 
   )
   return [
     ...(usesUuids ? ["import { randomUUID } from 'node:crypto'"] : []),
-    `import { ${names.sort(byName).join(', ')} } from 'filigree'`,
+    ...writeList('import {', ' ', names.sort(byName), "} from 'filigree'"),
     ...targets.map(([target, file]) => `import { ${target} } from ${toCode(`./${file}.js`)}`),
   ]
 }

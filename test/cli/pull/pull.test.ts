@@ -139,6 +139,30 @@ describe('the records of a database of PostgreSQL', () => {
     expect(category).toContain('productsBySecondCategory!: Rel<Product[]>')
   })
 
+  it.each([
+    [
+      'order-line.ts',
+      "@Record({ table: 'order_lines', key: ['orderId', 'shop', 'line'], managed: false })",
+    ],
+    [
+      'order-line.ts',
+      "@BelongsTo(() => OrderRow, { by: ['shop', 'orderId'], onDelete: 'cascade' })",
+    ],
+    ['country.ts', "@Record({ table: 'countries', key: ['code'], managed: false })"],
+    [
+      'product.ts',
+      "@Field('string', { maxLength: 2, optional: true, nullable: true, column: 'country' })",
+    ],
+    ['product.ts', "@BelongsTo(() => Country, { by: ['countryCode'], onDelete: 'cascade' })"],
+    ['customer-detail.ts', "key: ['customerId']"],
+    ['measurement.ts', "key: ['id', 'at']"],
+    ['login.ts', "@Record({ table: 'logins', key: false, managed: false })"],
+    ['active-customer.ts', '/** A view. */'],
+    ['sale.ts', '/** A materialized view. */'],
+  ])('have the keys of their tables: %s has %s', (file, line) => {
+    expect(sources.get(file)).toContain(line)
+  })
+
   it('have the schemas of their tables', () => {
     expect(sources.get('billing-order.ts')).toContain(
       "@Record({ table: 'orders', schema: 'billing', managed: false })",
