@@ -41,11 +41,9 @@ export function crudBodies(table: Table): CrudBodies {
   const nested = nestedFields(table)
   const creatable = [...nested].filter(([member]) => !hasRequiredKey(table, member))
   const { columns, columnWrites } = policyOf(table)
-  const loose = withOptionalRestrictedFields(
-    table,
-    [],
-    columns.size + columnWrites.size === 0 ? type.name : name,
-  )
+  // Without a read-only key, documents would give the record and the body one name.
+  const isNamedLikeRecord = columns.size + columnWrites.size === 0 && table.key.parts === undefined
+  const loose = withOptionalRestrictedFields(table, [], isNamedLikeRecord ? type.name : name)
   const changed = new Map([...links, ...nested])
   return {
     complete: rowBody(withFields(loose, new Map([...links, ...creatable]), name), type),
