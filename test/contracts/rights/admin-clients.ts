@@ -3,6 +3,8 @@ import type { Application } from '../../../src/index.js'
 import { httpSender, queryOf, type HttpResult } from './http-sender.js'
 import {
   keysOf,
+  keyValueOf,
+  pathKeyOf,
   pluralOf,
   pickFields,
   type RecordClient,
@@ -26,14 +28,16 @@ export function openAdminRows(app: Application, token: string | undefined): Reco
       return result.outcome === 'done' ? { ...result, value: Number(result.total) } : result
     },
     find: async (record, id, fields) => {
-      const result = await send('GET', `${rows(record)}/${id}`)
+      const result = await send('GET', `${rows(record)}/${pathKeyOf(record, id)}`)
       return { ...result, value: pickFields(result.value, fields) }
     },
     create: (record, values) => send('POST', rows(record), values),
     update: (record, id, values) =>
-      send('POST', `save/${pluralOf(record)}/${id}`, { was: {}, values }),
+      send('POST', `save/${pluralOf(record)}/${encoded(record, id)}`, { was: {}, values }),
     delete: async (record, id) => {
-      const result = await send('POST', `remove/${pluralOf(record)}/${id}`, { was: {} })
+      const result = await send('POST', `remove/${pluralOf(record)}/${encoded(record, id)}`, {
+        was: {},
+      })
       return { ...result, value: result.outcome === 'done' }
     },
   }
@@ -68,12 +72,16 @@ export function openAdminMany(app: Application, token: string | undefined): Reco
     },
     groups: async (record, path) =>
       keysOf(await send('GET', `rows/${pluralOf(record)}/aggregate?groupBy=${path}`), path),
-    update: (record, id, values) => bulk(record, { ids: [id], values }),
+    update: (record, id, values) => bulk(record, { ids: [keyValueOf(record, id)], values }),
     delete: async (record, id) => {
-      const result = await bulk(record, { ids: [id], remove: true })
+      const result = await bulk(record, { ids: [keyValueOf(record, id)], remove: true })
       return { ...result, value: result.outcome === 'done' }
     },
   }
+}
+
+function encoded(record: RecordName, id: number): string {
+  return encodeURIComponent(keyValueOf(record, id))
 }
 
 function sender(app: Application, token: string | undefined) {

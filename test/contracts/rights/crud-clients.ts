@@ -1,7 +1,13 @@
 /** Clients that use the REST routes of `crud`. */
 import type { Application } from '../../../src/index.js'
 import { httpSender, queryOf } from './http-sender.js'
-import { keysOf, pickFields, type RecordClient, type ListOptions } from './record-client.js'
+import {
+  keysOf,
+  pathKeyOf,
+  pickFields,
+  type RecordClient,
+  type ListOptions,
+} from './record-client.js'
 import type { DecoratedAt, RecordName } from './fixture.js'
 
 /** @param prefix the path prefix, which selects the decorator of the controllers */
@@ -12,7 +18,8 @@ export function openCrud(
 ): RecordClient {
   const send = httpSender(app, token)
   const folder = (record: RecordName): string => `${prefix}/${record.toLowerCase()}`
-  const at = (record: RecordName, id: number): string => `${folder(record)}/${id}`
+  const at = (record: RecordName, id: number): string =>
+    `${folder(record)}/${pathKeyOf(record, id)}`
   const listUrl = (record: RecordName, options?: ListOptions): string =>
     `${folder(record)}?${queryOf(options).toString()}`
   return {

@@ -51,6 +51,15 @@ export class Account {
   @HasMany(() => Post) posts!: Rel<Post[]>
 }
 
+/** `rows`, with a key of two fields. */
+@Record({ key: ['book', 'place'], rows: ownRows('owner') })
+export class Chapter {
+  @Field('integer') book!: number
+  @Field('integer') place!: number
+  @Field('string') text!: string
+  @Field('string') owner!: string
+}
+
 /** A public record with references to the other records. */
 @Record
 export class Post {
@@ -230,6 +239,7 @@ export class Task {
 
 export const records = {
   Account,
+  Chapter,
   Draft,
   Entry,
   Invoice,
@@ -282,6 +292,7 @@ class Credentials {
 
 /** The tables of the records, each before those that it refers to, with the tables that refer to it. */
 const referringTables: { readonly [table: string]: readonly string[] } = {
+  chapter: [],
   post: [],
   notice_ticket: [],
   ticket_pin: [],
@@ -516,6 +527,10 @@ export class Fixture {
 
   async #createRows(): Promise<void> {
     const { database } = this
+    await database.records(Chapter).insertMany([
+      { book: 1, place: 1, text: 'A', owner: 'ann' },
+      { book: 1, place: 2, text: 'B', owner: 'bob' },
+    ])
     await database.records(Account).insertMany([
       { id: 1, iban: 'DE-A', owner: 'ann' },
       { id: 2, iban: 'DE-B', owner: 'bob' },

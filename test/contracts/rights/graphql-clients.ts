@@ -1,6 +1,8 @@
 /** Clients that use GraphQL: the planner, the executor, pages and bulk writes, and global ids. */
 import { type Application, fromGlobalId, toGlobalId } from '../../../src/index.js'
 import {
+  keyFieldsOf,
+  keyValueOf,
   pluralOf,
   pickFields,
   type Result,
@@ -65,12 +67,42 @@ function toVariables({ filter, orderBy }: ListOptions = {}): object {
   }
 }
 
+/** How an operation names one row. */
+interface KeyArguments {
+  /** The variables with their types. */
+  readonly declared: string
+  readonly args: string
+  readonly fields: readonly string[]
+  variables(id: number): object
+}
+
+const byId: KeyArguments = {
+  declared: '$id: ID!',
+  args: 'id: $id',
+  fields: ['id'],
+  variables: (id) => ({ id: String(id) }),
+}
+
+/** By `id`, or by each field of a key. */
+function argumentsOf(record: RecordName): KeyArguments {
+  const fields = keyFieldsOf(record, 0)
+  if (fields === undefined) return byId
+  const names = Object.keys(fields)
+  return {
+    declared: names.map((name) => `$${name}: Int!`).join(', '),
+    args: names.map((name) => `${name}: $${name}`).join(', '),
+    fields: names,
+    variables: (id) => keyFieldsOf(record, id) ?? {},
+  }
+}
+
 /** @param extra a further field to select */
 export function openGraphql(
   app: Application,
   token: string | undefined,
   extra: string,
   send = graphqlSender(app, token),
+  keyOf = argumentsOf,
 ): RecordClient {
   const selected = (fields: readonly string[]): string => `{ ${fields.join(' ')}${extra} }`
   return {
@@ -87,24 +119,27 @@ export function openGraphql(
       ),
     find: (record, id, fields) =>
       send(
-        `query ($id: ID) { ${record.toLowerCase()}(id: $id) ${selected(fields)} }`,
-        { id: String(id) },
+        `query (${keyOf(record).declared}) { ${record.toLowerCase()}(${keyOf(record).args}) ${selected(fields)} }`,
+        keyOf(record).variables(id),
         fields,
       ),
     create: (record, input) =>
       send(
-        `mutation ($input: ${record}Input) { create${record}(input: $input) ${selected(['id'])} }`,
+        `mutation ($input: ${record}Input) { create${record}(input: $input) ${selected(keyOf(record).fields)} }`,
         { input },
-        ['id'],
+        keyOf(record).fields,
       ),
     update: (record, id, input) =>
       send(
-        `mutation ($id: ID!, $input: ${record}Input) { update${record}(id: $id, input: $input) ${selected(['id'])} }`,
-        { id: String(id), input },
-        ['id'],
+        `mutation (${keyOf(record).declared}, $input: ${record}Input) { update${record}(${keyOf(record).args}, input: $input) ${selected(keyOf(record).fields)} }`,
+        { ...keyOf(record).variables(id), input },
+        keyOf(record).fields,
       ),
     delete: (record, id) =>
-      send(`mutation ($id: ID!) { delete${record}(id: $id) }`, { id: String(id) }),
+      send(
+        `mutation (${keyOf(record).declared}) { delete${record}(${keyOf(record).args}) }`,
+        keyOf(record).variables(id),
+      ),
   }
 }
 
@@ -128,7 +163,12 @@ export function openBulk(app: Application, token: string | undefined): RecordCli
   return {
     list: (record, fields, options) => page(record, fields, toVariables(options)),
     find: async (record, id, fields) => {
-      const result = await page(record, fields, { where: { id: { eq: String(id) } } })
+      const result = await page(record, fields, {
+        where:
+          keyFieldsOf(record, id) === undefined
+            ? { id: { eq: String(id) } }
+            : { place: { eq: id } },
+      })
       const found = result.outcome === 'done' ? first(result.value) : undefined
       if (result.outcome !== 'done') return result
       return found === undefined ? { ...result, outcome: 'missing' } : { ...result, value: found }
@@ -152,25 +192,25 @@ export function openBulk(app: Application, token: string | undefined): RecordCli
     create: (record, input) =>
       pick(
         send(
-          `mutation ($input: [${record}Input!]!) { create${capitalize(pluralOf(record))}(input: $input) { id } }`,
+          `mutation ($input: [${record}Input!]!) { create${capitalize(pluralOf(record))}(input: $input) { ${argumentsOf(record).fields.join(' ')} } }`,
           { input: [input] },
-          ['id'],
+          argumentsOf(record).fields,
         ),
         first,
       ),
     update: (record, id, input) =>
       pick(
         send(
-          `mutation ($input: [${record}Changes!]!) { update${capitalize(pluralOf(record))}(input: $input) { id } }`,
-          { input: [{ id: String(id), ...input }] },
-          ['id'],
+          `mutation ($input: [${record}Changes!]!) { update${capitalize(pluralOf(record))}(input: $input) { ${argumentsOf(record).fields.join(' ')} } }`,
+          { input: [{ ...argumentsOf(record).variables(id), ...input }] },
+          argumentsOf(record).fields,
         ),
         first,
       ),
     delete: async (record, id) => {
       const result = await send(
-        `mutation ($ids: [ID!]!) { delete${capitalize(pluralOf(record))}(ids: $ids) }`,
-        { ids: [String(id)] },
+        `mutation ($ids: [${keyFieldsOf(record, id) === undefined ? 'ID' : `${record}Key`}!]!) { delete${capitalize(pluralOf(record))}(ids: $ids) }`,
+        { ids: [keyFieldsOf(record, id) ?? String(id)] },
       )
       if (result.outcome !== 'done') return result
       return result.value === 0
@@ -185,15 +225,20 @@ export function openRelay(app: Application, token: string | undefined): RecordCl
   const toPlain = (text: string): string =>
     text.replace(/[A-Za-z0-9+/]{8,}={0,2}/g, (word) => fromGlobalId(word)?.id ?? word)
   const send = graphqlSender(app, token, '/relay', toPlain)
-  const plain = openGraphql(app, token, '', (query, variables, fields) =>
-    send(query, Object.fromEntries(Object.entries(variables).map(globalOf(query))), fields),
+  const plain = openGraphql(
+    app,
+    token,
+    '',
+    (query, variables, fields) =>
+      send(query, Object.fromEntries(Object.entries(variables).map(globalOf(query))), fields),
+    (record) => ({ ...byId, variables: (id) => ({ id: String(keyValueOf(record, id)) }) }),
   )
   return {
     ...plain,
     find: (record, id, fields) =>
       send(
         `query ($id: ID!) { node(id: $id) { ... on ${record} { ${fields.join(' ')} } } }`,
-        { id: toGlobalId(record, id) },
+        { id: toGlobalId(record, keyValueOf(record, id)) },
         fields,
       ),
   }

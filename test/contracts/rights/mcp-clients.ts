@@ -2,6 +2,7 @@
 import type { Application } from '../../../src/index.js'
 import { outcomesByStatus } from './http-sender.js'
 import {
+  keyFieldsOf,
   keysOf,
   pickFields,
   type Result,
@@ -78,13 +79,14 @@ export function openTools(app: Application, token: string | undefined): RecordCl
     groups: async (record, path) =>
       keysOf(await send(record, 'Aggregate', { groupBy: [path] }), path),
     find: async (record, id, fields) => {
-      const result = await send(record, 'Find', { id })
+      const result = await send(record, 'Find', keyFieldsOf(record, id) ?? { id })
       return { ...result, value: pickFields(result.value, fields) }
     },
     create: (record, values) => send(record, 'Create', values),
-    update: (record, id, values) => send(record, 'Update', { id, ...values }),
+    update: (record, id, values) =>
+      send(record, 'Update', { ...(keyFieldsOf(record, id) ?? { id }), ...values }),
     delete: async (record, id) => {
-      const result = await send(record, 'Delete', { id })
+      const result = await send(record, 'Delete', keyFieldsOf(record, id) ?? { id })
       return { ...result, value: result.outcome === 'done' }
     },
   }

@@ -1,7 +1,24 @@
 /** The read operations of the rights suite, and what each caller gets. */
 import { onlyFor, id, ids, list, forCallers, type Case } from './cases.js'
 
+const places = (...all: number[]) => all.map((place) => ({ place }))
+
 export const reads: readonly Case[] = [
+  [
+    'rows with a key of two fields: a list',
+    (client) => client.list('Chapter', ['place'], { orderBy: 'place' }),
+    { ann: places(1), bob: places(2), admin: places(1, 2), key: places(1, 2), rest: [] },
+  ],
+  [
+    'rows with a key of two fields: a count',
+    (client) => client.count('Chapter', { filter: { path: 'place', operator: 'gte', value: 1 } }),
+    { ann: 1, bob: 1, admin: 2, key: 2, rest: 0 },
+  ],
+  [
+    'rows with a key of two fields: one row',
+    (client) => client.find('Chapter', 1, ['place', 'text']),
+    ...forCallers({ ann: 1, admin: 1, key: 1 }, { place: 1, text: 'A' }, 'missing'),
+  ],
   [
     'rows: a list',
     list('Account'),

@@ -57,6 +57,22 @@ export function pickFields(value: unknown, fields: readonly string[]): unknown {
   return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]))
 }
 
+/** The fields of a key of several fields; undefined for records with one key field, `id`. */
+export function keyFieldsOf(record: RecordName, id: number): Record<string, number> | undefined {
+  return record === 'Chapter' ? { book: 1, place: id } : undefined
+}
+
+/** The key in the path of a row: `7`, or `1,7`. */
+export function pathKeyOf(record: RecordName, id: number): string {
+  return Object.values(keyFieldsOf(record, id) ?? { id }).join()
+}
+
+/** The key as one value: `7`, or the JSON list of the fields. */
+export function keyValueOf(record: RecordName, id: number): string | number {
+  const fields = keyFieldsOf(record, id)
+  return fields === undefined ? id : JSON.stringify(Object.values(fields))
+}
+
 const plurals: Partial<Record<RecordName, string>> = {
   Staff: 'staffList',
   Entry: 'entries',

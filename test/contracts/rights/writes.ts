@@ -7,7 +7,29 @@ const invoiceWriters: Expectation = {
   blind: ['ann', 'bob'],
 }
 
+const done = { place: 1 }
+
 export const writes: readonly Case[] = [
+  [
+    'rows with a key of two fields: an update',
+    (client) => client.update('Chapter', 1, { text: 'x' }),
+    { ...noToken, ann: done, admin: done, key: done, rest: 'missing' },
+  ],
+  [
+    'rows with a key of two fields: a delete',
+    (client) => client.delete('Chapter', 1),
+    { ...noToken, ann: true, admin: true, key: true, rest: 'missing' },
+  ],
+  [
+    'rows with a key of two fields: a row for another',
+    (client) => client.create('Chapter', { book: 1, place: 3, text: 'x', owner: 'ann' }),
+    { ...noToken, ann: done, admin: done, key: done, rest: 'forbidden' },
+  ],
+  [
+    'rows with a key of two fields: a row given away',
+    (client) => client.update('Chapter', 2, { owner: 'ann' }),
+    { ...noToken, bob: 'forbidden', admin: done, key: done, rest: 'missing' },
+  ],
   [
     'rows: an update',
     (client) => client.update('Account', 1, { iban: 'X' }),
