@@ -1,7 +1,7 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
 import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import type { Dialect, InsertLists } from '../engines/contract/dialect.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { areEqual, keyColumns, keySlots, keysOfTexts, keyValuesOf } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
@@ -49,7 +49,7 @@ export function updateHead(
 ): Sql {
   const own = context.changedName(table.name)
   const sets = columns.map((column, index) =>
-    set(column, addedValue(own, sums, column, slot(firstSlot + index))),
+    set(column, addedValue(own, sums, column, context.valueOf(column, firstSlot + index))),
   )
   return sql`update ${context.tableName(table.name)} set ${join([...sets, ...versionIncrement(table, own)])}`
 }
@@ -222,7 +222,7 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const own = context.changedName(table.name)
   if (columns.length === 0)
     return sql`insert into ${context.tableName(table.name)} default values${returning}`
-  const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.bulk.lists)}`
+  const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context)}`
   if (onConflict !== undefined) {
     const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
     return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table, own)])}${returning}`
@@ -264,11 +264,14 @@ export function insertTail(
 function valuesOf(
   columns: readonly Column[],
   of: InsertChange['rowCountOrTypes'],
-  lists: InsertLists | undefined,
+  context: WriteContext,
 ): Sql {
+  const { lists } = context.dialect.bulk
   if (typeof of === 'number') {
     const rows = Array.from({ length: of }, (_, row) => {
-      const slots = columns.map((_, column) => slot(row * columns.length + column))
+      const slots = columns.map((column, index) =>
+        context.valueOf(column, row * columns.length + index),
+      )
       return sql`(${join(slots)})`
     })
     return sql`values ${join(rows)}`

@@ -141,8 +141,9 @@ export class ConditionWriter {
         return condition.isNull ? sql`${operand} is null` : sql`${operand} is not null`
       }
       case 'list': {
-        const { column, orNull } = condition
-        const { dialect } = this.#context
+        const { column, slots, orNull } = condition
+        const { dialect, valueColumns } = this.#context
+        for (const one of slots) valueColumns.set(one, column.name)
         const values =
           column.parts === undefined
             ? [this.#context.comparable(alias, column)]
@@ -238,7 +239,7 @@ export class ConditionWriter {
       column: this.#operand({ column, path, isText }, alias),
       isNullable: column.nullable || path !== undefined,
       isArray: column.isArray,
-      value: slot(slotIndex),
+      value: this.#context.valueOf(column, slotIndex),
     })
   }
 

@@ -13,6 +13,8 @@ export class WriteContext {
   readonly #repeatedTables = new Set<string>()
   /** The names of the tables, by which an update or a deletion names its own columns. */
   readonly #names = new Set<string>()
+  /** The names of the columns that values are compared with or written to, by the slot. */
+  readonly valueColumns = new Map<number, string>()
   #aliases = 0
 
   constructor(dialect: Dialect) {
@@ -40,6 +42,12 @@ export class WriteContext {
   /** The alias of the table that a statement writes: its name without the schema. */
   changedName(table: string): string {
     return nameInSchema(this.dialect.tables.nameOf(table))
+  }
+
+  /** A placeholder for a value of the column. */
+  valueOf({ name: columnName }: Column, position: number): Sql {
+    this.valueColumns.set(position, columnName)
+    return slot(position)
   }
 
   /** Whether only one part of the statement uses the table. */

@@ -72,6 +72,9 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
     tables: Object.freeze([...new Set([table, ...writer.context.tables])]),
     for: 'client',
     ...properties,
+    valueColumns: order.map((part) =>
+      typeof part === 'number' ? writer.context.valueColumns.get(part) : undefined,
+    ),
     print: dialect.can.batchedCalls && isBrief(properties) ? printerOf(text) : undefined,
     only: rowTestOf(
       tree,

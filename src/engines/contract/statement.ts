@@ -100,6 +100,8 @@ export interface Statement {
   readonly print?: ((valueAt: ValueSqlAt) => string) | undefined
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
+  /** The columns that its values are compared with or written to, by the position of the value. */
+  readonly valueColumns?: readonly (string | undefined)[] | undefined
   /** Its result depends only on rows of the table with these values. */
   readonly only?: RowTest | undefined
   /** Set if it updates one row by its key. */

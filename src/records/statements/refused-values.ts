@@ -101,43 +101,26 @@ export function refusedOfStatement(
     tables.sort(
       (one, other) => statement.tables.indexOf(one.name) - statement.tables.indexOf(other.name),
     )
-    return refusedFields(
-      error,
-      sentByStatement(statement, values, tables, context.dialect),
-      context.dialect,
-    )
+    return refusedFields(error, sentByStatement(statement, values, tables), context.dialect)
   }
 }
 
 /**
- * The values of a statement with the columns that it compares them with or writes them to, as far as its text shows.
+ * The values of a statement with the columns that it compares them with or writes them to.
  *
  * @param tables of which the columns are; the first one with a column of the name counts
  * @param values in the order of the placeholders
  */
 function sentByStatement(
-  { sql }: Pick<Statement, 'sql'>,
+  { valueColumns = [] }: Pick<Statement, 'valueColumns'>,
   values: readonly unknown[],
   tables: readonly Table[],
-  { statements }: Dialect,
 ): SentValue[] {
   const byName = new Map<string, Column>()
   for (const { columns } of tables)
     for (const column of columns) if (!byName.has(column.name)) byName.set(column.name, column)
-  const [, inserted] = /^insert into [^(]*\(([^)]*)\)/.exec(sql) ?? []
-  const names = inserted?.split(', ').map((name) => name.slice(1, -1)) ?? []
   return values.flatMap((value, index) => {
-    const compared = nameBefore(sql, statements.placeholder(index + 1))
-    const column = byName.get(compared ?? names[index % names.length] ?? '')
+    const column = byName.get(valueColumns[index] ?? '')
     return column === undefined ? [] : [{ column, value }]
   })
-}
-
-/** The name of the column before a placeholder: `"t0"."period" = $3`, `cast("t0"."place" as text) = any($3)`. */
-function nameBefore(sql: string, placeholder: string): string | undefined {
-  const at = new RegExp(`\\${placeholder}(?!\\d)`).exec(sql)?.index
-  if (at === undefined) return undefined
-  const before =
-    /"(\w+)"(?: as text\))?(?: collate "C")? (?:=|<>|[<>]=?|@>|is distinct from|= any\()\s?\(?$/
-  return before.exec(sql.slice(0, at))?.[1]
 }
