@@ -45,6 +45,14 @@ async function load(file: string, { createDatabase }: PostgresServer) {
         failures.push(`${String(error)}: ${statement.trim().slice(0, 100)}`)
       })
     }
+    // A dump leaves materialized views empty, and empty ones cannot be read.
+    const views = await client.query(
+      `select c.oid::regclass::text as name from pg_class c where c.relkind = 'm' and not c.relispopulated`,
+    )
+    for (const { name } of views.rows)
+      await client.query(`refresh materialized view ${String(name)}`).catch((error: unknown) => {
+        failures.push(`${String(error)}: ${String(name)}`)
+      })
     if (process.env.FAILURES === '1') for (const failure of failures) console.log(`  ${failure}`)
     const { rows } = await client
       .query(
