@@ -103,6 +103,7 @@ function check(field: ShapeField, value: unknown): unknown {
     name: type.name,
     fields: [only],
     key: undefined,
+    isRecord: false,
     byName: new Map([[only.name, only]]),
   }
   try {

@@ -10,7 +10,7 @@ import {
 } from './class-validator.js'
 import {
   fieldMetadata,
-  generatedKey,
+  recordClass,
   derivedFrom,
   skipsObjectRules,
   securedField,
@@ -119,7 +119,7 @@ function derive(
       addConstraint(DerivedClass, onlyIfSent(constraints[0].metadata))
   }
   for (const member of members) copyEmittedType(type, DerivedClass, member)
-  if (generatedKey.read(type) === true) generatedKey.write(DerivedClass, true)
+  if (recordClass.read(type) === true) recordClass.write(DerivedClass, true)
   return DerivedClass
 }
 

@@ -51,10 +51,10 @@ export interface FieldMetadata {
 export const fieldMetadata = createMemberMetadata<FieldMetadata>('field')
 
 /**
- * True for a class whose `id` the database generates: the key is read-only, and inputs of clients must not contain it.
- * Written by `@Record`.
+ * True for a class with `@Record`, and for the classes made from it by `pick`, `omit` or `partial`. A key of kind `id` is
+ * generated and read-only there: inputs of clients must not contain it.
  */
-export const generatedKey = createClassMetadata<boolean>('given key')
+export const recordClass = createClassMetadata<boolean>('record class')
 
 /**
  * The class from which `pick`, `omit` or `partial` created this one. Problems of fields are reported only for the original

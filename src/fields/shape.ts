@@ -10,7 +10,7 @@ import { findTransformerProblems, transformedType } from './class-transformer.js
 import { readConstraints, type Constraint, describeConstraints } from './class-validator.js'
 import {
   fieldMetadata,
-  generatedKey,
+  recordClass,
   derivedFrom,
   type FieldMetadata,
   type FieldClass,
@@ -46,6 +46,8 @@ export interface Shape<T extends object = object> {
   readonly byName: ReadonlyMap<string, ShapeField>
   /** The field of kind `id`, if there is one. */
   readonly key: ShapeField | undefined
+  /** Whether its instances are rows: it has such a field, or it is made from a class with `@Record`. */
+  readonly isRecord: boolean
 }
 
 /** The description of a property. */
@@ -124,12 +126,14 @@ function read(type: Class): ShapeReading {
     if (field !== undefined) fields.push(field)
   }
   findTransformerProblems(type, fields, problems)
+  const key = fields.find(({ kind }) => kind === 'id')
   const shape: Shape = Object.freeze({
     type,
     name: type.name,
     fields: Object.freeze(fields),
     byName: new Map(fields.map((field) => [field.name, field])),
-    key: fields.find(({ kind }) => kind === 'id'),
+    key,
+    isRecord: key !== undefined || recordClass.read(type) === true,
   })
   return { shape, problems }
 }
@@ -189,7 +193,7 @@ function toField(declaration: DeclaredField, problems: Problems): ShapeField | u
       rules.readOnly === true ||
       rules.writes === false ||
       rules.generated === true ||
-      (kind === 'id' && generatedKey.read(type) === true) ||
+      (kind === 'id' && recordClass.read(type) === true) ||
       hasNoSetter(type, name),
     hidden: rules.hidden === true,
     rules: Object.freeze(rules),

@@ -100,7 +100,7 @@ export function classSchema(
   const fields = visibleFields(type, selection)
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
-  const isRecord = shapeOf(type).key !== undefined
+  const { isRecord } = shapeOf(type)
   // Callers without the role do not get these fields.
   const secured = securedMembers(type)
   const present = fields.filter((field) =>
@@ -148,8 +148,8 @@ function isSent(field: ShapeField, isRecord: boolean): boolean {
 
 /** The fields of a record with `@Secured`. */
 export function securedMembers(type: Class): ReadonlySet<string> {
-  const { key, fields } = shapeOf(type)
-  if (key === undefined) return new Set()
+  const { isRecord, fields } = shapeOf(type)
+  if (!isRecord) return new Set()
   const names = fields.map(({ name }) => name)
   return new Set(names.filter((name) => readHandlerAccess(type, name).onMethod?.open === false))
 }

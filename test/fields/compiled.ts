@@ -4,7 +4,7 @@ import { Problems } from '../../src/errors/problems.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
 import { compileOutput } from '../../src/fields/compile-output.js'
 import { compileText } from '../../src/fields/compile-text.js'
-import { generatedKey } from '../../src/fields/field.js'
+import { recordClass } from '../../src/fields/field.js'
 import { formats, type FormatName } from '../../src/fields/formats.js'
 import { kinds } from '../../src/fields/kinds/table.js'
 import { readShape, type Shape } from '../../src/fields/shape.js'
@@ -42,5 +42,5 @@ export function shapeOf<T extends object>(...input: Parameters<typeof readShape<
 
 /** Gives the class a key that the database makes, as `@Record` does. */
 export function generateKey(type: Class): void {
-  generatedKey.write(type, true)
+  recordClass.write(type, true)
 }

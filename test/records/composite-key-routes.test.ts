@@ -161,4 +161,13 @@ describe.each(engines)('the routes of a record with a key of two fields on %s', 
       }),
     )
   })
+
+  it('describe what each row has: fields with a default, and the numbers of related rows', async () => {
+    const document = (await send('GET', '/swagger/openapi.json')).json() as {
+      components: { schemas: globalThis.Record<string, { properties: object; required: string[] }> }
+    }
+    const { SaleLine: schema } = document.components.schemas
+    expect(schema?.required).toContain('amount')
+    expect(schema?.properties).toMatchObject({ parcelsCount: { type: 'integer' } })
+  })
 })

@@ -7,7 +7,7 @@ import { createClassMetadata } from '../../metadata/class-metadata.js'
 import { isMap } from '../../core/json.js'
 import { isolations } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
-import { fieldMetadata, generatedKey, writeFieldMetadata } from '../../fields/field.js'
+import { fieldMetadata, recordClass, writeFieldMetadata } from '../../fields/field.js'
 import {
   decorate,
   toDecorator,
@@ -265,7 +265,7 @@ export function readRecord(owner: Class): RecordOptions | undefined {
 function addRecordMetadata(owner: Class, options: RecordOptions): void {
   recordMetadata.write(owner, options)
   // Keys are generated, so clients must not send one.
-  generatedKey.write(owner, true)
+  recordClass.write(owner, true)
   const timestamp = { default: 'now', readOnly: true }
   if (options.timestamps === true) {
     addField(owner, 'createdAt', timestamp)
