@@ -177,7 +177,7 @@ export abstract class ManyRecords<T extends object> {
 /** Keys in the form in which a program writes them. @throws {HttpError} 400 `VALIDATION` */
 function readIds(table: Table, keys: readonly unknown[]): readonly Id[] {
   if (table.key.parts === undefined) return keys as readonly Id[]
-  return keys.map((key) => readId<Id>(table, key))
+  return keys.map((key) => readId(table, key))
 }
 
 /** @throws {HttpError} 400 for a value that is not a list */

@@ -174,7 +174,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       const { table } = this
       checkKeyed(table, 'update')
-      const id = readId<Id>(table, key)
+      const id = readId(table, key)
       const conditions = readUpdateOptions(table, options as UpdateOptions<never>)
       return table.shard === undefined
         ? this.#update(id, values, conditions)
@@ -230,7 +230,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       const { table, source } = this
       checkKeyed(table, 'delete')
-      const id = readId<Id>(table, key)
+      const id = readId(table, key)
       const expected = readDeleteOptions(table, options)
       return table.shard === undefined
         ? deleteOne(table, source, id, { expected })
@@ -249,7 +249,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return promise(() => {
       const { table, source } = this
       checkKeyed(table, 'restore')
-      const id = readId<Id>(table, key)
+      const id = readId(table, key)
       const restore = (): MaybePromise<RowOf<T> | null> =>
         markingWrite(table, () => restoreOne(table, source, id)) as MaybePromise<RowOf<T> | null>
       return table.shard === undefined ? restore() : inShardOf(table, options, restore)

@@ -48,9 +48,7 @@ async function run(command: string): Promise<string> {
   await app?.close()
   const file = pathToFileURL(join(folder, 'src/app.ts')).href
   const { AppModule } = (await import(file)) as { AppModule: Class }
-  app = await bootstrap(AppModule, { database: url, listen: false, logger: false } as Parameters<
-    typeof bootstrap
-  >[1])
+  app = await bootstrap(AppModule, { database: url, listen: false, logger: false })
   return ''
 }
 

@@ -100,9 +100,11 @@ describe.each(await startBothEngines())('keys of several fields on %s', (_name, 
 
   it('documents the key in the path as a list with commas', async () => {
     const response = await fetch(`${app.url}/swagger/openapi.json`)
-    const { paths } = (await response.json()) as { paths: { [path: string]: any } }
+    const { paths } = (await response.json()) as {
+      paths: { [path: string]: { [method: string]: { parameters: unknown[] } } }
+    }
     for (const method of ['get', 'patch', 'delete'])
-      expect(paths['/lines/{id}'][method].parameters[0]).toEqual({
+      expect(paths['/lines/{id}']?.[method]?.parameters[0]).toEqual({
         name: 'id',
         in: 'path',
         required: true,

@@ -180,7 +180,9 @@ describe.each(engines)('the plans of keys of several fields on %s', (name, open)
 function literalOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return `'{${value.join()}}'`
-  return typeof value === 'string' ? `'${value}'` : String(value)
+  if (typeof value === 'string') return `'${value}'`
+  const scalar = value as bigint | boolean | number
+  return String(scalar)
 }
 
 describe('a declaration of a key of several fields', () => {

@@ -225,7 +225,7 @@ describe.each(engines)('a key of two fields on %s', (_name, open) => {
           { line: 2, product: 'ink' },
         ],
       },
-    } as never)
+    })
     const saleId = sale.id
     const [first] = await parcels.list({ where: { saleId } })
     expect(first).toMatchObject({ line: 1 })
@@ -235,20 +235,20 @@ describe.each(engines)('a key of two fields on %s', (_name, open) => {
     expect(await parcels.count({ saleId, line: 2 })).toBe(2)
     await parcels.update(first?.id ?? 0, {
       saleLine: { connect: { saleId, line: 1 } },
-    } as never)
+    })
     expect(await parcels.find(first?.id ?? 0)).toMatchObject({ line: 1 })
-    await parcels.update(first?.id ?? 0, { saleLine: { disconnect: true } } as never)
+    await parcels.update(first?.id ?? 0, { saleLine: { disconnect: true } })
     expect(await parcels.find(first?.id ?? 0)).toMatchObject({ saleId: null, line: null })
     await sales.update(saleId, {
       lines: {
         update: [{ saleId, line: 1, product: 'nib' }],
         delete: [{ saleId, line: 2 }],
       },
-    } as never)
+    })
     const rest = await lines.list({ where: { saleId } })
     expect(rest.map(({ product }) => product)).toEqual(['nib'])
     const sets = { tags: { create: [{ country: 'FR', code: '1', name: 'x' }] } }
-    await lines.update({ saleId, line: 1 }, sets as never)
+    await lines.update({ saleId, line: 1 }, sets)
     await lines.update({ saleId, line: 1 }, { tagsIds: [] } as never).catch(() => undefined)
     expect(await tags.find({ country: 'FR', code: '1' })).not.toBeNull()
   })

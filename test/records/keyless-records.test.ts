@@ -141,7 +141,7 @@ describe.each(engines)('a record without a key on %s', (_engine, open) => {
       const page: Awaited<ReturnType<typeof send>> = await send('GET', url)
       expect(page.status).toBe(200)
       seen.push(...(page.json() as DealsByDay[]).map(({ day }) => day))
-      url = /<([^>]+)>; rel="next"/.exec(String(page.headers.link ?? ''))?.[1]
+      url = /<([^>]+)>; rel="next"/.exec(page.headers.link ?? '')?.[1]
     }
     expect(seen).toHaveLength(15)
     expect(new Set(seen).size).toBe(15)

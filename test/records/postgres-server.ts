@@ -13,11 +13,11 @@ import { freePort } from '../free-port.js'
 export interface PostgresServer {
   readonly url: string
   /** @returns the URL of a new empty database */
-  createDatabase(): Promise<string>
+  readonly createDatabase: () => Promise<string>
   /** Ends every connection to these databases, as a restart of the server would. */
-  cutConnections(): Promise<void>
+  readonly cutConnections: () => Promise<void>
   /** Drops these databases. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** Options of `create database` for any server. */

@@ -56,8 +56,8 @@ describe('a key of several fields', () => {
   const random = createRandom(seed)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   const text = (length: number): string => Array.from({ length }, () => pick(characters)).join('')
-  const hex = (length: number): string =>
-    Array.from({ length }, () => pick([...'0123456789abcdefABCDEF'])).join('')
+  const hexDigits = Array.from('0123456789abcdefABCDEF')
+  const hex = (length: number): string => Array.from({ length }, () => pick(hexDigits)).join('')
 
   const keys = Array.from({ length: 500 }, () => ({
     text: text(Math.floor(random() * 6)),

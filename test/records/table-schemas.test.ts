@@ -103,7 +103,7 @@ const engines = await startBothEngines()
 describe.each(engines)('records in schemas on %s', (engine, openUrl) => {
   let app: Application
   let database: Database
-  const json = async (method: string, url: string, body?: object): Promise<any> => {
+  const json = async (method: string, url: string, body?: object): Promise<unknown> => {
     const response = await app.inject({ method, url, ...(body !== undefined && { json: body }) })
     return response.json()
   }
@@ -145,7 +145,8 @@ describe.each(engines)('records in schemas on %s', (engine, openUrl) => {
   })
 
   it('are created, changed, read and deleted by REST, apart from equal names elsewhere', async () => {
-    const made = await json('POST', '/billing-orders', { number: 'B-1', total: 5 })
+    const order = { number: 'B-1', total: 5 }
+    const made = (await json('POST', '/billing-orders', order)) as { id: number }
     await json('POST', '/sales-orders', { number: 'S-1', invoiceId: made.id })
     await database.records(PlainOrder).create({ number: 'P-1' })
     const changed = await json('PATCH', `/billing-orders/${made.id}`, { total: 7 })
@@ -195,7 +196,7 @@ describe.each(engines)('records in schemas on %s', (engine, openUrl) => {
     const [{ sumTotal }] = (await orders.aggregate({
       sum: ['total'],
       where: { number: { in: ['X-3', 'X-4'] } },
-    })) as [{ sumTotal: number }]
+    })) as [{ sumTotal: unknown }]
     expect(Number(sumTotal)).toBe(7)
     await orders.deleteWhere({ number: { like: 'X-%' } })
     expect(await orders.count({ number: { like: 'X-%' } })).toBe(0)

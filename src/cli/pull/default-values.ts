@@ -46,7 +46,8 @@ function withoutCasts(sql: string): string {
 function isWrapped(text: string): boolean {
   if (!text.startsWith('(') || !text.endsWith(')')) return false
   let depth = 0
-  for (const [index, letter] of [...text].entries()) {
+  for (let index = 0; index < text.length; index++) {
+    const letter = text[index]
     if (letter === '(') depth++
     if (letter === ')' && --depth === 0 && index < text.length - 1) return false
   }
@@ -98,7 +99,10 @@ function toListCode(literal: string, form: ColumnForm): string | undefined {
   return codes.includes(undefined) ? undefined : `() => [${codes.join(', ')}]`
 }
 
-function toValue(literal: string | number | boolean, kind: ColumnForm['kind']): unknown {
+function toValue(
+  literal: string | number | boolean,
+  kind: ColumnForm['kind'],
+): string | number | boolean | undefined {
   if (kind === 'boolean') return booleans.get(String(literal).toLowerCase())
   if (kind === 'integer' || kind === 'numeric')
     return typeof literal === 'boolean' || literal === '' ? undefined : Number(literal)

@@ -84,9 +84,7 @@ async function planIndex(
   const isOurs = before === undefined || before.split('\n')[0]?.includes(indexMark) === true
   if (overwrites || (isOurs && (before === undefined || hasNewFiles)))
     return { text, differences: [] }
-  const missing = [...names.keys()].filter(
-    (name) => !new RegExp(`\\b${name}\\b`).test(before ?? ''),
-  )
+  const missing = [...names.keys()].filter((name) => !new RegExp(`\\b${name}\\b`).test(before))
   return { differences: missing.map((name) => `${indexFile}: it does not export ${name}.`) }
 }
 

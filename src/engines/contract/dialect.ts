@@ -119,11 +119,11 @@ export interface InsertLists {
   /** SQL after a select that locks its rows. Their keys do not change. */
   readonly lockClause: string
   /** SQL around the placeholder of a list. */
-  list(type: string): SqlWrapper
+  readonly list: (type: string) => SqlWrapper
   /** SQL around one value of such a list; `undefined` if it has the type. */
-  item(type: string): SqlWrapper | undefined
+  readonly item: (type: string) => SqlWrapper | undefined
   /** The list of one column's values in all rows. */
-  write(rows: readonly (readonly unknown[])[], position: number): unknown
+  readonly write: (rows: readonly (readonly unknown[])[], position: number) => unknown
 }
 
 /** The database's command for copying many rows, which returns no rows. */
@@ -202,7 +202,7 @@ export interface TypeSql {
    *
    * @param declared as the catalogue writes it: `nvarchar(160)`
    */
-  canStore?(type: string, declared: string): boolean
+  readonly canStore?: (type: string, declared: string) => boolean
   /**
    * A test of the column `{c}` that is true for null and every value in the form of the column, for types that accept
    * other forms too. Tables contain it as a check.

@@ -16,25 +16,34 @@ export interface ExchangeReader {
 
 export interface ExchangeSql {
   /** @param digits of the fractions of seconds, for timestamps: 3 or 6 */
-  reader(column: ActualColumn, digits: number): ExchangeReader
+  readonly reader: (column: ActualColumn, digits: number) => ExchangeReader
   /** Converts the exchanged text to the driver's value. Undefined if the driver takes the text. */
-  writer(column: ActualColumn): ((text: string) => unknown) | undefined
+  readonly writer: (column: ActualColumn) => ((text: string) => unknown) | undefined
   /** SQL around the placeholder of a value of the column. */
-  typed(column: ActualColumn): SqlWrapper
+  readonly typed: (column: ActualColumn) => SqlWrapper
   /** The digits of the fractions of seconds that a column of timestamps can hold. Undefined for other columns. */
-  digitsOf(column: ActualColumn): number | undefined
+  readonly digitsOf: (column: ActualColumn) => number | undefined
   /** Whether the database formats the JSON of a column anew, so that texts of equal values differ. */
-  formatsJson(column: ActualColumn): boolean
+  readonly formatsJson: (column: ActualColumn) => boolean
   /** SQL over the column `{c}` of its size in bytes. Undefined for columns with small values. */
-  sizeOf(column: ActualColumn): string | undefined
+  readonly sizeOf: (column: ActualColumn) => string | undefined
   /** Whether texts can contain the character NUL. */
   readonly holdsNul: boolean
   /** The SQL name of the order of rows without a key. Undefined if a cursor reads them. */
   readonly rowOrder: string | undefined
   /** @returns the last generated number of a column; undefined if the column or its counter has none */
-  readCounter(runner: Runner, table: string, column: string): Promise<string | undefined>
+  readonly readCounter: (
+    runner: Runner,
+    table: string,
+    column: string,
+  ) => Promise<string | undefined>
   /** Lets generated numbers continue after this one, and after the largest one in the table. */
-  writeCounter(runner: Runner, table: string, column: string, last: string): Promise<void>
+  readonly writeCounter: (
+    runner: Runner,
+    table: string,
+    column: string,
+    last: string,
+  ) => Promise<void>
   /** A statement that updates the statistics of a table, whose name is quoted, after many rows were written. */
   readonly analyze: (table: string) => string
 }

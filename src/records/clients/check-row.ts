@@ -213,7 +213,7 @@ async function checkLinks(source: Source, links: LinkSet, stored: FoundKeys): Pr
   const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
   const rows = keys.length === 0 ? [] : await readerOf(target, source).list({ where })
-  const found = rows.map((row) => idOf<Id>(target, row))
+  const found = rows.map((row) => idOf(target, row))
   stored.add(target, found)
   const foundTexts = new Set(found.map(toKeyText))
   const missing = ids.find((id) => !foundTexts.has(toKeyText(toTypedKey(target, id))))
@@ -235,8 +235,8 @@ async function checkUnique(
   const where = Object.fromEntries(names.map((name) => [name, row[name]])) as Where<Instance>
   const [other] = await readerOf(table, source).list({ where, limit: 1 })
   if (other === undefined) return
-  const otherKey = toKeyText(idOf<Id>(table, other))
-  const isItself = before !== undefined && toKeyText(idOf<Id>(table, before)) === otherKey
+  const otherKey = toKeyText(idOf(table, other))
+  const isItself = before !== undefined && toKeyText(idOf(table, before)) === otherKey
   if (isItself || (await isChanged(otherKey))) return
   const { name: constraint, columns } = index
   const details = { constraint, columns: columns.map(({ name }) => name) }

@@ -135,7 +135,7 @@ async function* readByKey(
       reading = read(
         parts.map((index) => {
           const value = lastRow[index]
-          return value === null ? null : (readers[index]?.toText?.(value) ?? String(value))
+          return value === null ? null : (readers[index]?.toText?.(value) ?? (value as string))
         }),
       )
       reading.catch(() => undefined)

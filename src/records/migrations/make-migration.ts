@@ -104,7 +104,9 @@ export async function makeMigration(
   const { files, applied } = await writeAsItWas(making, steps)
   const warnings: string[] = []
   const contained = await Promise.all(
-    steps.map(({ dialect, isFirst }) => (isFirst ? readContained(folder, dialect) : undefined)),
+    steps.map(async ({ dialect, isFirst }) =>
+      isFirst ? readContained(folder, dialect) : undefined,
+    ),
   )
   for (const [index, { dialect, differences, forgotten }] of steps.entries()) {
     const written = writeMigration(differences, forgotten, dialect)

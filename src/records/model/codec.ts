@@ -103,7 +103,7 @@ export function columnValuesOf(
 ): readonly unknown[] {
   if (column.parts === undefined) return [key]
   if (key === null) return column.parts.map(() => null)
-  const values = partsOfKey(column, String(key))
+  const values = partsOfKey(column, key as string)
   return column.parts.map(({ property }) => byProperty.get(property)?.encode(values[property]))
 }
 

@@ -113,7 +113,7 @@ interface IndexSource {
 
 /** @returns a frozen list */
 export function readIndexes(source: IndexSource, problems: Problems): readonly TableIndex[] {
-  const { options, key, columns } = source
+  const { options, key } = source
   const indexes = readFieldIndexes(source, problems)
   const declared = (options.indexes ?? []).map((index) =>
     readDeclaredIndex(source, index, problems),

@@ -39,9 +39,9 @@ export function keyOf(column: Column, row: object): unknown {
   return writeKeyText(column, parts)
 }
 
-/** The key of a row. @typeParam I the type of keys */
-export function idOf<I extends number | string>({ key }: Pick<KeyedTable, 'key'>, row: object): I {
-  return keyOf(key, row) as I
+/** The key of a stored row, which is never null. */
+export function idOf({ key }: Pick<KeyedTable, 'key'>, row: object): number | string {
+  return keyOf(key, row) as number | string
 }
 
 /** The canonical text of a key of several columns. @param values of its parts, each of its kind */
@@ -139,13 +139,10 @@ export function readCompositeKey(column: Column, input: unknown): string | undef
 }
 
 /** Any form of a key that a program writes. @throws as `readCompositeKey` */
-export function readId<I extends number | string>(
-  { key }: Pick<KeyedTable, 'key'>,
-  input: unknown,
-): I {
-  if (key.parts === undefined) return input as I
+export function readId({ key }: Pick<KeyedTable, 'key'>, input: unknown): number | string {
+  if (key.parts === undefined) return input as number | string
   // A text that is no key stays one that no row has.
-  return (readCompositeKey(key, input) ?? input) as I
+  return (readCompositeKey(key, input) ?? input) as number | string
 }
 
 function partError(part: Column, value: unknown): HttpError {

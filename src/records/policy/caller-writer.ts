@@ -447,7 +447,7 @@ export class CallerWriter {
     if (found !== undefined) {
       const others = Object.entries(tree.values).filter(([name]) => !(name in where))
       await checkWriteRight(table, 'update', this.#caller)
-      const id = idOf<Id>(table, found)
+      const id = idOf(table, found)
       const changed = await this.update(id, withValues(tree, Object.fromEntries(others)))
       if (changed !== null) return changed
     }

@@ -146,7 +146,7 @@ export class KeyChecker {
       const some = ids.slice(from, from + maxKeysPerQuery).map((id) => toTypedKey(target, id))
       const where = { [property]: { in: some } }
       const rows = await readerOf(target, this.#source).list({ where, view: this.#view })
-      for (const row of rows) visible.add(toKeyText(idOf<Id>(target, row)))
+      for (const row of rows) visible.add(toKeyText(idOf(target, row)))
     }
     return ids.filter((id) => visible.has(toKeyText(toTypedKey(target, id))))
   }
@@ -237,7 +237,7 @@ export class RowLookup {
         values: [named],
         rows,
       })
-      for (const record of [...found.values()].flat()) linkedIds.push(idOf<Id>(target, record))
+      for (const record of [...found.values()].flat()) linkedIds.push(idOf(target, record))
     }
     return this.#lockRows(target, linkedIds)
   }
@@ -253,7 +253,7 @@ export class RowLookup {
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
       for (const row of await lockVisibleRows(target, filter, this.#view, this.#source))
-        found.set(toKeyText(idOf<Id>(target, row)), row)
+        found.set(toKeyText(idOf(target, row)), row)
     }
     return found
   }

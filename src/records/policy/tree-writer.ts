@@ -94,14 +94,14 @@ export class TreeWriter {
   ): Promise<Instance | null> {
     const { table } = tree
     await this.#writeBelongsTo(tree)
-    const id = idOf<Id>(table, before)
+    const id = idOf(table, before)
     const record = await changeTree(this.#source, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#addWritten(table, record)
     for (const one of tree.belongsTo) {
       const before = this.#lookup.relatedBefore.get(one)
       if (one.operation !== 'delete' || before === undefined) continue
-      await this.#delete(one.relation, idOf<Id>(one.relation.target, before), one.path)
+      await this.#delete(one.relation, idOf(one.relation.target, before), one.path)
     }
     for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#replaceLinks(table, record, link)
@@ -154,7 +154,7 @@ export class TreeWriter {
       create: (tree, values) => this.#create(withValues(tree, values)),
     })
     if (kind === 'manyToMany' && children.length > 0) {
-      const createdIds = children.map((child) => idOf<Id>(relation.target, child))
+      const createdIds = children.map((child) => idOf(relation.target, child))
       await this.#link(relation, ownKey, createdIds)
     }
   }
@@ -204,7 +204,7 @@ export class TreeWriter {
   async #addLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
     const { relation, ids, toClientError } = link
     try {
-      const id = idOf<Id>(table, record)
+      const id = idOf(table, record)
       await this.#link(relation, id, ids)
     } catch (error) {
       throw toClientError(sentKeyError(error, this.#caller))
@@ -214,12 +214,12 @@ export class TreeWriter {
   /** Replaces the links: afterwards exactly these links exist, among the rows that the caller can see. */
   async #replaceLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
     const { relation, ids } = link
-    const id = idOf<Id>(table, record)
+    const id = idOf(table, record)
     const reader = readerOf(table, this.#source)
     const recordWithLinks = await reader.find(id, { with: [relation.name] })
     const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
     const newIds = new Set(ids.map(toKeyText))
-    const linkedIds = linkedRows.map((other) => idOf<Id>(relation.target, other))
+    const linkedIds = linkedRows.map((other) => idOf(relation.target, other))
     const removedIds = linkedIds.filter((other) => !newIds.has(toKeyText(other)))
     const unlinkedIds = this.#keys.mustCheck(relation)
       ? await this.#keys.visible(relation.target, removedIds)
@@ -240,7 +240,7 @@ export class TreeWriter {
   #addWritten(table: Table, record: Instance): void {
     if (!this.#view.isBound(table)) return
     const ids = this.#written.get(table) ?? new Set()
-    this.#written.set(table, ids.add(idOf<Id>(table, record)))
+    this.#written.set(table, ids.add(idOf(table, record)))
   }
 
   /** Checks the written rows of records with `rows`; rows of other records need no check. */

@@ -12,13 +12,7 @@ import type { HttpRequest } from '../../http/request.js'
 import type { Class } from '../../metadata/class.js'
 import type { Database } from '../database.js'
 import type { Database as PublicDatabase } from '../public-database.js'
-import type {
-  FindOneOptions,
-  FindOptions,
-  Id,
-  KeyOf,
-  ListOptions,
-} from '../filters/list-options.js'
+import type { FindOneOptions, FindOptions, KeyOf, ListOptions } from '../filters/list-options.js'
 import type { RowBy, RowOf } from '../model/loaded-rows.js'
 import type { SelectOptions } from '../model/record-types.js'
 import { readId } from '../model/record-key.js'
@@ -144,7 +138,7 @@ export class CallerRecords<T extends object = object> {
     { lock = false, with: paths = [] }: FindOneOptions<T> = {},
   ): Promise<T | null> {
     await this.#checkRead()
-    const id = readId<Id>(this.#table, key)
+    const id = readId(this.#table, key)
     if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
     if (paths.length === 0) return this.#records.find(id)
     return this.#records.findWith(id, { relations: readRelationTree(this.#table, paths) })
@@ -289,7 +283,7 @@ export class CallerRecords<T extends object = object> {
     context?: CheckContext,
   ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
-    const id = readId<Id>(this.#table, key)
+    const id = readId(this.#table, key)
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.check(id, { ...checked }, context))
   }
@@ -305,7 +299,7 @@ export class CallerRecords<T extends object = object> {
     expected?: readonly number[],
   ): Promise<RowOf<T> | null> {
     await this.#checkWriteRight('update')
-    const id = readId<Id>(this.#table, key)
+    const id = readId(this.#table, key)
     const checked = await this.#checks.changes(values)
     return ofCaller(() => this.#records.update(id, { ...checked }, expected))
   }
@@ -313,7 +307,7 @@ export class CallerRecords<T extends object = object> {
   /** @returns false if no row has the key, or the caller cannot see it */
   async delete(key: KeyOf<T>, expected?: readonly number[]): Promise<boolean> {
     await this.#checkWriteRight('delete')
-    return this.#records.delete(readId<Id>(this.#table, key), expected)
+    return this.#records.delete(readId(this.#table, key), expected)
   }
 
   /** Whether `delete` only marks rows, so that they can be restored. */
@@ -349,7 +343,7 @@ export class CallerRecords<T extends object = object> {
    */
   async restore(key: KeyOf<T>): Promise<boolean> {
     await this.#checkWriteRight('delete')
-    return this.isSoftDeleted && this.#records.restore(readId<Id>(this.#table, key))
+    return this.isSoftDeleted && this.#records.restore(readId(this.#table, key))
   }
 
   #view(): ClientView {

@@ -380,7 +380,7 @@ function toLiteral(value: unknown, column: Column, dialect: Dialect): string | u
   const { entry } = column.field
   if (column.storage === 'json') {
     const json = toStoredJson(column.field, value)
-    return quoteText(String(dialect.values.encoder(column)?.(json) ?? json))
+    return quoteText((dialect.values.encoder(column)?.(json) ?? json) as string)
   }
   const property = toProperty(value, entry)
   const encoded = entry.encode === undefined ? property : entry.encode(property)

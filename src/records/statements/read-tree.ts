@@ -213,7 +213,7 @@ export function readTree(table: Table, input: object, path = '', row?: number): 
 /** Values that are not a list are refused later. */
 function readLinkIds({ target }: Relation, value: unknown): Id[] {
   if (target.key.parts === undefined || !Array.isArray(value)) return value as Id[]
-  return value.map((id) => readId<Id>(target, id))
+  return value.map((id) => readId(target, id))
 }
 
 /** Reads one of the rows that a program writes with one call. */
@@ -265,7 +265,7 @@ export function namesRelations(table: Table, values: unknown): values is object 
 function readerOf(table: Table, row: number | undefined): NestedReader {
   return {
     keyNames: storedColumnsOf(table.key).map(({ property }) => property),
-    key: (id) => readId<Id>(table, id),
+    key: (id) => readId(table, id),
     read: (value, path) => {
       if (!isObject(value)) throw invalid(path, 'type', 'must be an object')
       return readTree(table, value, path, row)

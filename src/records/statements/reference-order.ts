@@ -4,7 +4,6 @@
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
-import type { Id } from '../filters/list-options.js'
 import { columnValuesOf } from '../model/codec.js'
 import { idOf, keyOf, noKeyOf } from '../model/record-key.js'
 import { arrangeValues } from '../../sql/write-statement.js'
@@ -166,7 +165,7 @@ export async function createInOrder<R, C extends object>(
     const emptied = Object.assign({}, ...postponed.map(noKeyOf)) as Instance
     const record = await create(row, postponed.length === 0 ? own : { ...own, ...emptied }, index)
     created[index] = record
-    const key = codec.key.encode(idOf<Id>(table, record))
+    const key = codec.key.encode(idOf(table, record))
     for (const column of postponed) {
       const value = keyOf(column, own)
       references.add(column, key, codec.byProperty.get(column.property)?.encode(value))

@@ -42,7 +42,9 @@ export function isRefused(
   if (column.type !== undefined)
     return declared?.isSame(column.type, { ...anyColumn, type: refusedType }) === true
   const maxLength = lengthIn(refusedType)
-  return maxLength !== undefined && typeof value === 'string' && [...value].length > maxLength
+  return (
+    maxLength !== undefined && typeof value === 'string' && Array.from(value).length > maxLength
+  )
 }
 
 /** Whether the message names a part of the value: a digit, or an item of an array. */
@@ -56,7 +58,9 @@ const anyColumn = { name: '', nullable: true, optional: true }
 
 function textsOf(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf)
-  return [typeof value === 'object' ? JSON.stringify(value) : String(value)]
+  if (typeof value === 'object') return [JSON.stringify(value)]
+  const scalar = value as bigint | boolean | number | string
+  return [String(scalar)]
 }
 
 /** `character varying(10)` → 10 */

@@ -384,7 +384,7 @@ function inOrderOfRows(
   rows: StatementValues['rowValues'],
   keyOfRow: (row: readonly unknown[]) => string,
 ): Instance[] {
-  const keyOfRecord = (record: Instance): string => String(idOf<Id>(table, record))
+  const keyOfRecord = (record: Instance): string => String(idOf(table, record))
   const isOrdered = (record: Instance, index: number): boolean =>
     keyOfRecord(record) === keyOfRow(rows[index] ?? [])
   if (records.length === rows.length && records.every(isOrdered)) return records as Instance[]
@@ -398,5 +398,5 @@ function reportChanges(
   event: 'created' | 'updated',
   records: readonly Instance[],
 ): void {
-  here.changed({ event, table, ids: records.map((record) => idOf<Id>(table, record)) })
+  here.changed({ event, table, ids: records.map((record) => idOf(table, record)) })
 }

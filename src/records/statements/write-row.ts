@@ -11,7 +11,6 @@ import type { TableCodec } from '../model/codec.js'
 import type { Sum } from './additions.js'
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Id } from '../filters/list-options.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { refusedOfRow, refusedOfStatement } from './refused-values.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
@@ -291,7 +290,7 @@ function stored(
   const replaced = update?.replaced
   if (replaced !== undefined)
     for (const { property } of replaced.columns) record[property] = replaced.record[property]
-  const ids = [idOf<Id>(table, record)]
+  const ids = [idOf(table, record)]
   if (!source.feed.needsRowValues(table)) source.changed({ event, table, ids })
   else {
     const columns = source.feed.pastColumns(table)

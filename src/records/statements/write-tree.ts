@@ -84,7 +84,7 @@ export function linkNames(table: Table): ReadonlyMap<string, Relation> {
  */
 export function setDerivedKey(tree: WriteTree, column: Column, key: unknown): void {
   const isComposite = column.parts !== undefined
-  const values = isComposite && !isNullish(key) ? partsOfKey(column, String(key)) : undefined
+  const values = isComposite && !isNullish(key) ? partsOfKey(column, key as Id) : undefined
   for (const { property } of storedColumnsOf(column))
     setDerivedValue(tree, property, isComposite ? (values?.[property] ?? null) : key)
 }

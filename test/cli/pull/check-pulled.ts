@@ -142,7 +142,7 @@ async function start(records: Class[], url: string): Promise<Application | strin
       logger: false,
       database: url,
       listen: false,
-    } as Parameters<typeof bootstrap>[1])
+    })
   } catch (error) {
     const { problems } = error as { problems?: { message: string }[] }
     return problems?.map(({ message }) => message) ?? [String((error as Error).stack)]

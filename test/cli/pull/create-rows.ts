@@ -57,7 +57,7 @@ class RowCreator {
       values[column.property] = this.#valueFor(column)
     }
     const repository = this.#database.records(table.type)
-    return (await repository.create(values as never)) as Values
+    return (await repository.create(values)) as Values
   }
 
   async #refer({ local, target, foreign, table }: Relation, values: Values, depth: number) {

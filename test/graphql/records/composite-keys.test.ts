@@ -5,8 +5,6 @@ import { startBothEngines } from '../../records/both-engines.js'
 import { composites, Parcel, Sale, SaleLine, Tag } from '../../records/composite-records.js'
 import { countStatements } from '../planner/count-statements.js'
 
-type Data = { readonly [key: string]: any } | null
-
 /** Beyond the exact integers of JSON. */
 const code = '9007199254740993'
 
@@ -46,10 +44,10 @@ describe.each(await startBothEngines())(
     })
     afterAll(() => database.close())
 
-    const run = async (query: string, endpoint = graphql): Promise<Data> => {
+    const run = async (query: string, endpoint = graphql): Promise<unknown> => {
       const { data, errors } = await endpoint.execute(query)
       if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join())
-      return data as Data
+      return data
     }
     /** Planned, and by resolvers: an alias of a page with its nodes is resolved where a fragment on a method is selected. */
     const line = (n: number, selection: string): string =>
@@ -122,7 +120,7 @@ describe.each(await startBothEngines())(
     it('sends events with the JSON list of the parts', async () => {
       const stream = (await graphql.subscribe(
         'subscription { salelineChanged { event id saleline { product } } }',
-      )) as AsyncIterableIterator<{ data: Data }>
+      )) as AsyncIterableIterator<{ data: { salelineChanged: unknown } }>
       const next = async (): Promise<unknown> => (await stream.next()).value.data.salelineChanged
       const lines = database.records(SaleLine)
       await lines.create({ saleId, line: 40, product: 'nib' })
@@ -143,15 +141,17 @@ describe.each(await startBothEngines())(
       expect(
         await run('{ parcels(where: { saleLine: { product: { eq: "pen" } } }) { weight } }'),
       ).toEqual({ parcels: [{ weight: '1' }, { weight: '2' }] })
-      const first = await run('{ salelinesPage(first: 1) { edges { cursor node { line } } } }')
-      const [{ cursor, node }] = first?.salelinesPage.edges
+      const first = (await run(
+        '{ salelinesPage(first: 1) { edges { cursor node { line } } } }',
+      )) as { salelinesPage: { edges: [{ cursor: string; node: unknown }] } }
+      const [{ cursor, node }] = first.salelinesPage.edges
       expect(node).toEqual({ line: 1 })
-      const next = await run(
-        `{ salelinesPage(first: 1, after: "${cursor}") { edges { node { line } } pageInfo { hasNextPage } } }`,
-      )
-      expect(next?.salelinesPage).toEqual({
-        edges: [{ node: { line: 2 } }],
-        pageInfo: { hasNextPage: false },
+      expect(
+        await run(
+          `{ salelinesPage(first: 1, after: "${cursor}") { edges { node { line } } pageInfo { hasNextPage } } }`,
+        ),
+      ).toEqual({
+        salelinesPage: { edges: [{ node: { line: 2 } }], pageInfo: { hasNextPage: false } },
       })
     })
 
@@ -197,11 +197,11 @@ describe.each(await startBothEngines())(
 
     it('connects rows by the parts, nested too', async () => {
       const key = `{ saleId: ${saleId}, line: 2 }`
-      const created = await run(
+      const created = (await run(
         `mutation { createParcel(input: { weight: "9", saleLine: { connect: ${key} } }) { id line } }`,
-      )
-      expect(created?.createParcel.line).toBe(2)
-      const { id } = created?.createParcel
+      )) as { createParcel: { id: string; line: number } }
+      const { id, line } = created.createParcel
+      expect(line).toBe(2)
       expect(
         await run(`mutation { updateParcel(id: ${id}, input: { saleLine: { disconnect: true } }) {
         saleId saleLine { line } } }`),
@@ -238,25 +238,25 @@ describe.each(await startBothEngines())(
         const { salelines, tags } = (await run(
           '{ salelines { id saleId line } tags { id } }',
           relay,
-        )) as any
-        expect(salelines[1]).toEqual({
+        )) as { salelines: { id: string }[]; tags: { id: string }[] }
+        const [, saleLine] = salelines
+        const [tag] = tags
+        expect(saleLine).toEqual({
           id: idOf('SaleLine', saleId, 2),
           saleId: toGlobalId('Sale', saleId),
           line: 2,
         })
-        expect(fromGlobalId(tags[0].id)).toEqual({ type: 'Tag', id: `["D\\"E","${code}"]` })
-        expect(
-          await run(`{ node(id: "${tags[0].id}") { id ... on Tag { name } } }`, relay),
-        ).toEqual({
-          node: { id: tags[0].id, name: 'new' },
+        expect(fromGlobalId(tag!.id)).toEqual({ type: 'Tag', id: `["D\\"E","${code}"]` })
+        expect(await run(`{ node(id: "${tag!.id}") { id ... on Tag { name } } }`, relay)).toEqual({
+          node: { id: tag!.id, name: 'new' },
         })
         expect(
           await run(
-            `{ nodes(ids: ["${salelines[1].id}", "${idOf('SaleLine', saleId, 99)}",
-          "${idOf('SaleLine', saleId)}", "${tags[0].id}"]) { id } }`,
+            `{ nodes(ids: ["${saleLine!.id}", "${idOf('SaleLine', saleId, 99)}",
+          "${idOf('SaleLine', saleId)}", "${tag!.id}"]) { id } }`,
             relay,
           ),
-        ).toEqual({ nodes: [{ id: salelines[1].id }, null, null, { id: tags[0].id }] })
+        ).toEqual({ nodes: [{ id: saleLine!.id }, null, null, { id: tag!.id }] })
       })
 
       it('names rows by the id', async () => {
