@@ -53,7 +53,7 @@ const minShare = 1 / 200
 /** An order with up to this many values has many equal rows. */
 const maxCoarse = 100
 
-type OrderedRows = Pick<Rows, 'table' | 'where' | 'withDeleted'> & { readonly order: Order }
+type RowsInOrder = Pick<Rows, 'table' | 'where' | 'withDeleted'> & { readonly order: Order }
 
 /** What the database knows about a column. */
 export interface Statistics {
@@ -68,7 +68,7 @@ export interface Statistics {
  *
  * @param selected the rows, without the condition of a cursor
  */
-export function readingOf(selected: OrderedRows, statistics: Statistics): Reading | undefined {
+export function readingOf(selected: RowsInOrder, statistics: Statistics): Reading | undefined {
   const { table, where, order } = selected
   const [first] = order.terms
   if (where === undefined || first === undefined || order.rank !== undefined) return undefined

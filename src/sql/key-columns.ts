@@ -50,7 +50,9 @@ export function keySlots({ parts }: Column, slotIndex: number): readonly Sql[] {
 /** The values of a key's columns, from the key as JSON. */
 export function keyValuesOf(column: Column, value: Sql, dialect: Dialect): readonly Sql[] {
   const { parts } = column
-  return parts === undefined ? [value] : partsOfJson(parts, wrap(dialect.keys.json, value), dialect)
+  return parts === undefined
+    ? [value]
+    : partsOfJson(parts, wrap(dialect.json.keys.json, value), dialect)
 }
 
 function partsOfJson(parts: readonly Column[], json: Sql, dialect: Dialect): readonly Sql[] {
@@ -62,12 +64,12 @@ function partsOfJson(parts: readonly Column[], json: Sql, dialect: Dialect): rea
 /** Selects the columns of each key of a packed list. */
 export function keysOfList(parts: readonly Column[], list: Sql, dialect: Dialect): Sql {
   const values = partsOfJson(parts, raw('value'), dialect)
-  return sql`select ${join(values)} from ${wrap(dialect.keys.entries, list)} as filigree_keys`
+  return sql`select ${join(values)} from ${wrap(dialect.json.keys.entries, list)} as filigree_keys`
 }
 
 /** As `keysOfList`, of an array of keys, each as text. */
 export function keysOfTexts(parts: readonly Column[], array: Sql, dialect: Dialect): Sql {
-  const values = partsOfJson(parts, wrap(dialect.keys.json, raw('value')), dialect)
+  const values = partsOfJson(parts, wrap(dialect.json.keys.json, raw('value')), dialect)
   return sql`select ${join(values)} from unnest(${array}) as filigree_keys (value)`
 }
 

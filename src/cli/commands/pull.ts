@@ -74,7 +74,7 @@ function readList(text: string | undefined): string[] | undefined {
   return names?.filter((name) => name !== '')
 }
 
-interface Report extends FileChanges {
+interface PullReport extends FileChanges {
   readonly leftOut: readonly Remark[]
   readonly remarks: readonly Remark[]
   readonly tables: number
@@ -82,7 +82,7 @@ interface Report extends FileChanges {
   readonly columns: number
 }
 
-function toReport({ records, leftOut }: PulledDatabase, changes: FileChanges): Report {
+function toReport({ records, leftOut }: PulledDatabase, changes: FileChanges): PullReport {
   const remarks = [...leftOut, ...records.flatMap((record) => record.remarks)]
   const tables = records.filter(({ table }) => table.kind === 'table').length
   return {
@@ -96,7 +96,7 @@ function toReport({ records, leftOut }: PulledDatabase, changes: FileChanges): R
 }
 
 async function print(
-  { written, differences, leftOut, remarks, tables, views, columns }: Report,
+  { written, differences, leftOut, remarks, tables, views, columns }: PullReport,
   { out, database }: { readonly out: string; readonly database: string },
   terminal: Terminal,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 /** Finds the references between pulled tables that relations can use, and names the relations. */
-import type { DescribedForeignKey, DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueForeignKey, CatalogueTable } from '../../engines/contract/described-table.js'
 import { lowerFirst, toListName, toWords, upperFirst, type MemberNames } from './names.js'
 import {
   tableName,
@@ -13,7 +13,7 @@ import { isGeneratedKey, type TableKeys, type UsableKey } from './table-keys.js'
 
 /** A table with the names of its class. Relations are added when all tables have their fields. */
 export interface NamedTable extends ClassFile {
-  readonly table: DescribedTable
+  readonly table: CatalogueTable
   /** Columns of the key, `[]` for a table without one. */
   readonly key: readonly string[]
   /** Properties by column, without the columns that are left out. */
@@ -25,9 +25,9 @@ export interface NamedTable extends ClassFile {
 
 /** @param tables the pulled tables, by their names with their schemas @param keyOf the key of a pulled table */
 export function findUsableKeys(
-  table: DescribedTable,
-  tables: ReadonlyMap<string, DescribedTable>,
-  keyOf: (table: DescribedTable) => readonly string[],
+  table: CatalogueTable,
+  tables: ReadonlyMap<string, CatalogueTable>,
+  keyOf: (table: CatalogueTable) => readonly string[],
 ): { readonly keys: readonly UsableKey[]; readonly remarks: readonly Remark[] } {
   const keys: UsableKey[] = []
   const remarks: Remark[] = []
@@ -47,9 +47,9 @@ export function findUsableKeys(
 }
 
 function findUsableKey(
-  foreignKey: DescribedForeignKey,
-  tables: ReadonlyMap<string, DescribedTable>,
-  keyOf: (table: DescribedTable) => readonly string[],
+  foreignKey: CatalogueForeignKey,
+  tables: ReadonlyMap<string, CatalogueTable>,
+  keyOf: (table: CatalogueTable) => readonly string[],
 ): UsableKey | string {
   const { columns, schema, table: name, foreignColumns, onDelete } = foreignKey
   const target = tables.get(tableName({ schema, name }))
@@ -104,7 +104,7 @@ function lastWord(column: string): string {
 export function addRelations(
   holder: NamedTable,
   keys: readonly UsableKey[],
-  named: (table: DescribedTable) => NamedTable,
+  named: (table: CatalogueTable) => NamedTable,
   tableKeys: Pick<TableKeys, 'usableKeysOf'>,
 ): void {
   for (const { target: other, columns, onDelete } of keys) {

@@ -1,5 +1,5 @@
 /** Makes fields of the columns of a table. */
-import type { DescribedColumn, DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueColumn, CatalogueTable } from '../../engines/contract/described-table.js'
 import type { KindName } from '../../fields/kinds/table.js'
 import { toColumnName } from '../../records/model/generated-names.js'
 import { readDefault } from './default-values.js'
@@ -8,7 +8,7 @@ import { tableName, toCode, type PulledField, type Setting } from './pulled-reco
 import { isGeneratedKey, isInteger, type TableKeys } from './table-keys.js'
 
 interface FieldSource {
-  readonly column: DescribedColumn
+  readonly column: CatalogueColumn
   readonly property: string
   /** Of its indexes. */
   readonly rules: readonly Setting[]
@@ -71,10 +71,10 @@ const typesByKind: Readonly<Record<KindName, string>> = {
 
 /** A foreign key has the kind of the key that it refers to: integers for counted keys, otherwise `bigint`. */
 function storedKind(
-  table: DescribedTable,
-  column: DescribedColumn,
+  table: CatalogueTable,
+  column: CatalogueColumn,
   context: TableKeys,
-  visited: ReadonlySet<DescribedColumn> = new Set(),
+  visited: ReadonlySet<CatalogueColumn> = new Set(),
 ): KindName {
   const key = context.keyOf(table)
   if (key.includes(column.name) && isGeneratedKey(table, key, context)) return 'integer'
@@ -87,7 +87,7 @@ function storedKind(
   return column.form.kind
 }
 
-function formSettings({ form }: DescribedColumn): Setting[] {
+function formSettings({ form }: CatalogueColumn): Setting[] {
   const settings: Setting[] = []
   if (form.values !== undefined) settings.push(['oneOf', form.values.map(toCode)])
   if (form.digits !== undefined)
@@ -110,7 +110,7 @@ interface Filling {
   readonly remark?: string | undefined
 }
 
-function fillSettings({ table, key }: NamedTable, column: DescribedColumn): Filling {
+function fillSettings({ table, key }: NamedTable, column: CatalogueColumn): Filling {
   const isKey = key.includes(column.name)
   const isNullable = column.nullable && !isKey
   const nullable: Setting[] = isNullable ? [['nullable', 'true']] : []
@@ -124,7 +124,7 @@ function fillSettings({ table, key }: NamedTable, column: DescribedColumn): Fill
   return { settings, isNullable, isRequired: !isNullable, remark: filled.remark }
 }
 
-function readFilling(column: DescribedColumn): {
+function readFilling(column: CatalogueColumn): {
   readonly setting?: Setting
   readonly remark?: string
 } {

@@ -1,5 +1,5 @@
 /** Makes records of the tables of a database. */
-import type { DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueTable } from '../../engines/contract/described-table.js'
 import { reservedPrefixes } from '../../engines/contract/table.js'
 import { isSqlName, toSnakeCase } from '../../records/model/generated-names.js'
 import { addRelations, findUsableKeys, withKeyName, type NamedTable } from './foreign-keys.js'
@@ -43,7 +43,7 @@ export interface PulledDatabase {
  * @param knownNames the classes of earlier runs, by the names of their tables
  */
 export function makeRecords(
-  tables: readonly DescribedTable[],
+  tables: readonly CatalogueTable[],
   knownNames: ReadonlyMap<string, ClassFile> = new Map(),
 ): PulledDatabase {
   const leftOut: Remark[] = []
@@ -54,9 +54,9 @@ export function makeRecords(
   })
   const byName = new Map(usable.map((table) => [tableName(table), table]))
   const keys = new Map(usable.map((table) => [table, findKey(table)]))
-  const keyOf = (table: DescribedTable): readonly string[] => keys.get(table) ?? []
+  const keyOf = (table: CatalogueTable): readonly string[] => keys.get(table) ?? []
   const foreignKeys = new Map(usable.map((table) => [table, findUsableKeys(table, byName, keyOf)]))
-  const usableKeysOf = (table: DescribedTable): readonly UsableKey[] =>
+  const usableKeysOf = (table: CatalogueTable): readonly UsableKey[] =>
     foreignKeys.get(table)?.keys ?? []
   const classNames = nameClasses(usable, knownNames)
   const named = new Map(
@@ -69,7 +69,7 @@ export function makeRecords(
       }),
     ]),
   )
-  const namedOf = (table: DescribedTable): NamedTable => named.get(table) as NamedTable
+  const namedOf = (table: CatalogueTable): NamedTable => named.get(table) as NamedTable
   for (const one of named.values()) {
     one.remarks.push(...(foreignKeys.get(one.table)?.remarks ?? []))
     addRelations(one, usableKeysOf(one.table), namedOf, { usableKeysOf })
@@ -81,7 +81,7 @@ export function makeRecords(
   }
 }
 
-function whyLeftOut({ name, kind, columns }: DescribedTable): string | undefined {
+function whyLeftOut({ name, kind, columns }: CatalogueTable): string | undefined {
   if (!isSqlName(name)) return 'has a name that no record can have'
   const prefix = reservedPrefixes.find((one) => name.toLowerCase().startsWith(one))
   if (prefix !== undefined) return `has a name that begins with ${prefix}`
@@ -92,17 +92,17 @@ function whyLeftOut({ name, kind, columns }: DescribedTable): string | undefined
 }
 
 function nameClasses(
-  tables: readonly DescribedTable[],
+  tables: readonly CatalogueTable[],
   knownNames: ReadonlyMap<string, ClassFile>,
-): ReadonlyMap<DescribedTable, ClassFile> {
+): ReadonlyMap<CatalogueTable, ClassFile> {
   const names = new ClassNames()
-  const classes = new Map<DescribedTable, ClassFile>()
-  const isKnown = (table: DescribedTable): boolean => knownNames.has(tableName(table))
+  const classes = new Map<CatalogueTable, ClassFile>()
+  const isKnown = (table: CatalogueTable): boolean => knownNames.has(tableName(table))
   const counts = new Map<string, number>()
   for (const { name } of tables)
     counts.set(toClassName(name), (counts.get(toClassName(name)) ?? 0) + 1)
   // A short name comes first: GraphQL has a type ProductGroup for the groups of Product.
-  const lengthOf = ({ name }: DescribedTable): number => toClassName(name).length
+  const lengthOf = ({ name }: CatalogueTable): number => toClassName(name).length
   const byLength = [...tables].sort(
     (a, b) =>
       Number(a.schema !== undefined) - Number(b.schema !== undefined) || lengthOf(a) - lengthOf(b),
@@ -130,7 +130,7 @@ interface NamingContext extends ClassFile {
 }
 
 function nameTable(
-  table: DescribedTable,
+  table: CatalogueTable,
   { className, fileName, key, foreignKeys }: NamingContext,
 ): NamedTable {
   const members = new MemberNames()

@@ -1,5 +1,5 @@
 /** The records that `filigree pull` makes of a database: plain data, from which the sources are written. */
-import type { DescribedColumn, DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueColumn, CatalogueTable } from '../../engines/contract/described-table.js'
 import type { KindName } from '../../fields/kinds/table.js'
 
 /** An option of a decorator, with its value as code, or the items of a list: `['maxLength', '40']`, `['key', ["'id'"]]`. */
@@ -18,7 +18,7 @@ export interface ClassFile {
 }
 
 export interface PulledRecord extends ClassFile {
-  readonly table: DescribedTable
+  readonly table: CatalogueTable
   /** Of `@Record`. */
   readonly settings: readonly Setting[]
   readonly fields: readonly PulledField[]
@@ -29,7 +29,7 @@ export interface PulledRecord extends ClassFile {
 
 export interface PulledField {
   readonly property: string
-  readonly column: DescribedColumn
+  readonly column: CatalogueColumn
   readonly kind: KindName
   /** Of `@Field`. */
   readonly settings: readonly Setting[]
@@ -60,7 +60,7 @@ export interface Remark {
 }
 
 /** `billing.orders` */
-export function tableName({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): string {
+export function tableName({ schema, name }: Pick<CatalogueTable, 'schema' | 'name'>): string {
   return schema === undefined ? name : `${schema}.${name}`
 }
 

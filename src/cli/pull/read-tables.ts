@@ -8,7 +8,7 @@ import {
   isLocalAddress,
   readOnlyAddress,
 } from '../../engines/database-address.js'
-import type { DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueTable } from '../../engines/contract/described-table.js'
 import type { Engine } from '../../engines/contract/engine.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
 import { openEngine } from '../../engines/engine-for-url.js'
@@ -36,7 +36,7 @@ export function toAddress(address: string, cwd: string): string {
 export async function readTables(
   address: string,
   schemas: readonly string[] | undefined,
-): Promise<DescribedTable[]> {
+): Promise<CatalogueTable[]> {
   const engine = await openEngine(readOnlyAddress(address), { log: silentLog })
   try {
     const tables = await describe(engine, schemas)
@@ -51,7 +51,7 @@ const readOnly = frameworkScript('set transaction read only')
 async function describe(
   engine: Engine,
   schemas: readonly string[] | undefined,
-): Promise<readonly DescribedTable[]> {
+): Promise<readonly CatalogueTable[]> {
   if (!engine.dialect.can.readOnlyTransactions) {
     if (schemas !== undefined)
       throw new UsageError(`${engine.dialect.product.title} has no schemas. Leave --schema out.`)
@@ -68,9 +68,9 @@ async function describe(
 
 /** @param patterns `order*`, `billing.*`, `!*_old`. A pattern without a dot is for the name without its schema */
 export function selectTables(
-  tables: readonly DescribedTable[],
+  tables: readonly CatalogueTable[],
   patterns: readonly string[],
-): DescribedTable[] {
+): CatalogueTable[] {
   const [wanted, unwanted] = [
     patterns.filter((pattern) => !pattern.startsWith('!')),
     patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)),
@@ -85,7 +85,7 @@ export function selectTables(
   )
 }
 
-function matches(table: DescribedTable, pattern: string): boolean {
+function matches(table: CatalogueTable, pattern: string): boolean {
   const text = pattern.includes('.') ? `${table.schema ?? 'public'}.${table.name}` : table.name
   const source = pattern
     .split('*')
@@ -96,7 +96,7 @@ function matches(table: DescribedTable, pattern: string): boolean {
 
 /** @throws {UsageError} nothing was found */
 export function checkFound(
-  tables: readonly DescribedTable[],
+  tables: readonly CatalogueTable[],
   schemas: readonly string[] | undefined,
   address: string,
 ): void {

@@ -4,13 +4,13 @@ import {
   reservedPrefixes,
   unnameableColumns,
 } from '../../engines/contract/table.js'
-import type { DescribedColumn, DescribedTable } from '../../engines/contract/described-table.js'
+import type { CatalogueColumn, CatalogueTable } from '../../engines/contract/described-table.js'
 import type { KindName } from '../../fields/kinds/table.js'
 import { isSqlName } from '../../records/model/generated-names.js'
 
 /** A reference whose other side is pulled, and to whose key it refers. */
 export interface UsableKey {
-  readonly target: DescribedTable
+  readonly target: CatalogueTable
   /** In the order of the key of the target. */
   readonly columns: readonly string[]
   /** The key of the target. */
@@ -20,8 +20,8 @@ export interface UsableKey {
 
 /** What is known of the pulled tables together. */
 export interface TableKeys {
-  readonly usableKeysOf: (table: DescribedTable) => readonly UsableKey[]
-  readonly keyOf: (table: DescribedTable) => readonly string[]
+  readonly usableKeysOf: (table: CatalogueTable) => readonly UsableKey[]
+  readonly keyOf: (table: CatalogueTable) => readonly string[]
 }
 
 export function isColumnName(name: string): boolean {
@@ -31,7 +31,7 @@ export function isColumnName(name: string): boolean {
 }
 
 /** The primary key, otherwise a unique index over columns that are never null. */
-export function findKey({ kind, primaryKey, indexes, columns }: DescribedTable): readonly string[] {
+export function findKey({ kind, primaryKey, indexes, columns }: CatalogueTable): readonly string[] {
   if (kind !== 'table') return []
   const isUsable = (names: readonly string[]): boolean =>
     names.length > 0 &&
@@ -48,7 +48,7 @@ export function findKey({ kind, primaryKey, indexes, columns }: DescribedTable):
   return unique.sort((a, b) => a.columns.length - b.columns.length)[0]?.columns ?? []
 }
 
-function isKeyPart({ form }: DescribedColumn): boolean {
+function isKeyPart({ form }: CatalogueColumn): boolean {
   return isIndexable({ form }) && !inexact.has(form.kind)
 }
 
@@ -56,13 +56,13 @@ function isKeyPart({ form }: DescribedColumn): boolean {
 const inexact: ReadonlySet<KindName> = new Set(['numeric', 'decimal'])
 
 /** Lists, JSON and bytes are in no index of a record. */
-export function isIndexable({ form }: Pick<DescribedColumn, 'form'>): boolean {
+export function isIndexable({ form }: Pick<CatalogueColumn, 'form'>): boolean {
   return form.isList !== true && form.kind !== 'json' && form.kind !== 'blob'
 }
 
 /** Whether the database counts the key, or the framework makes a UUID. A key that refers to another row is given. */
 export function isGeneratedKey(
-  table: DescribedTable,
+  table: CatalogueTable,
   key: readonly string[],
   { usableKeysOf }: Pick<TableKeys, 'usableKeysOf'>,
 ): boolean {

@@ -3,23 +3,23 @@
 import type { Digits } from '../../fields/kinds/kind.js'
 import type { KindName } from '../../fields/kinds/table.js'
 
-export interface DescribedTable {
+export interface CatalogueTable {
   /** `undefined` for the schema that unqualified names refer to, and for engines without schemas. */
   readonly schema: string | undefined
   readonly name: string
   readonly kind: TableKind
   readonly comment: string | undefined
-  readonly columns: readonly DescribedColumn[]
+  readonly columns: readonly CatalogueColumn[]
   /** Empty if the table has no primary key. */
   readonly primaryKey: readonly string[]
   /** Plain indexes over columns, without conditions and expressions, and without the primary key. */
-  readonly indexes: readonly DescribedIndex[]
-  readonly foreignKeys: readonly DescribedForeignKey[]
+  readonly indexes: readonly CatalogueIndex[]
+  readonly foreignKeys: readonly CatalogueForeignKey[]
 }
 
 export type TableKind = 'table' | 'view' | 'materialized view' | 'foreign table' | 'virtual table'
 
-export interface DescribedColumn {
+export interface CatalogueColumn {
   readonly name: string
   /** As the catalogue writes it: `character varying(40)`, `order_status[]`, `nvarchar(160)`. */
   readonly type: string
@@ -53,12 +53,12 @@ export interface ColumnForm {
   readonly remark?: string
 }
 
-export interface DescribedIndex {
+export interface CatalogueIndex {
   readonly columns: readonly string[]
   readonly unique: boolean
 }
 
-export interface DescribedForeignKey {
+export interface CatalogueForeignKey {
   readonly columns: readonly string[]
   readonly schema: string | undefined
   readonly table: string

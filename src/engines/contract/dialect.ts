@@ -300,7 +300,7 @@ export interface ListSql {
 }
 
 /** Keys of several columns. As a value of a statement, a key is the JSON list of its parts. */
-export interface KeySql {
+export interface KeyJson {
   /** SQL around the placeholder of a key that makes it JSON, before `->> 0`. */
   readonly json: SqlWrapper
   /** SQL around the placeholder of a JSON list of keys, for `from`. Each key is the JSON in the column `value`. */
@@ -317,6 +317,7 @@ export interface JsonDialect {
   /** Creates the writer of JSON SQL. */
   createWriter(dialect: Dialect): JsonSql
   readonly row: RowJson
+  readonly keys: KeyJson
   /** SQL around a subquery that returns JSON, so that the outer expression treats it as JSON. */
   readonly ofSubquery: readonly [before: string, after: string]
   /** SQL around a double in JSON, if the engine would not write all its digits. */
@@ -451,7 +452,6 @@ export interface Dialect {
   readonly values: ValueSql
   readonly text: TextSql
   readonly lists: ListSql
-  readonly keys: KeySql
   readonly json: JsonDialect
   readonly time: TimeSql
   readonly bulk: BulkSql

@@ -23,7 +23,7 @@ import type { Isolation } from '../../core/transaction.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
 import type { Catalogue, DatabaseTypes } from './table-schema.js'
-import type { DescribedTable } from './described-table.js'
+import type { CatalogueTable } from './described-table.js'
 import type { Runner, TransactionRunner, TransactionSource } from './runner.js'
 import type { Statement } from './statement.js'
 import type { EngineCopying } from './exchange.js'
@@ -207,7 +207,7 @@ export interface EngineSchema {
   readonly describe: (
     runner: Runner,
     schemas?: readonly string[],
-  ) => Promise<readonly DescribedTable[]>
+  ) => Promise<readonly CatalogueTable[]>
   /** The approximate sizes by table, without reading all rows. */
   readonly sizes: (tables: readonly string[]) => MaybePromise<ReadonlyMap<string, TableSize>>
 }

@@ -49,13 +49,13 @@ export interface ExchangeSql {
 }
 
 /** One consistent state of a database. Writers do not wait for it. */
-export interface Snapshot extends Runner {
+export interface DatabaseSnapshot extends Runner {
   close(): Promise<void>
 }
 
 /** What an engine can do for copies of all rows. */
 export interface EngineCopying {
-  readonly snapshot: () => Promise<Snapshot>
+  readonly snapshot: () => Promise<DatabaseSnapshot>
   /** Begins a transaction for copied rows. If possible, it does not check references, and runs no triggers of PostgreSQL. */
   readonly begin: () => Promise<CopyTransaction>
 }

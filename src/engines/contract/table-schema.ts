@@ -100,7 +100,7 @@ export interface ColumnSchema {
   /** As written in `create table`: `text collate "C"`. */
   readonly type: string
   /** Set if the field names the type. */
-  readonly declared?: DeclaredType | undefined
+  readonly declared?: NamedType | undefined
   readonly nullable: boolean
   /** The database generates its values. */
   readonly increment: boolean
@@ -115,7 +115,7 @@ export interface ColumnSchema {
 }
 
 /** The type of a column that its field names. */
-export interface DeclaredType {
+export interface NamedType {
   /** As the catalogue writes it, without modifiers: `integer[]`. */
   readonly name: string
   /** The type itself, or that of a list's items, as the field names it. */

@@ -72,7 +72,7 @@ export async function readPostgresCatalogue(
   names?: readonly string[],
 ): Promise<Catalogue> {
   const scope = toScope(names)
-  const read = async (sql: (scope: Scope) => string): Promise<readonly Row[]> =>
+  const read = async (sql: (scope: TableScope) => string): Promise<readonly Row[]> =>
     (await runner.run(frameworkQuery(sql(scope), { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, MutableTable>()
   for (const row of await read(columnsSql)) {
@@ -186,7 +186,7 @@ function getTable(tables: Map<string, MutableTable>, name: unknown, kind = 'r'):
 }
 
 /** Conditions on a table `c` of the schema `n`. */
-interface Scope {
+interface TableScope {
   /** It is in the current schema, or named with its schema. */
   readonly isInside: string
   /** It is one of the tables whose expressions are read. */
@@ -195,7 +195,7 @@ interface Scope {
   readonly nameOf: (table: string, schema: string) => string
 }
 
-function toScope(names: readonly string[] | undefined): Scope {
+function toScope(names: readonly string[] | undefined): TableScope {
   const qualified = (names ?? []).filter((name) => schemaOf(name) !== undefined)
   const isInCurrent = (schema: string): string => `${schema}.nspname = current_schema()`
   const isQualified = (table: string, schema: string): string =>
@@ -251,7 +251,7 @@ const columnsSql = ({
   isInside,
   isNamed,
   nameOf,
-}: Scope): string => `select ${nameOf('c', 'n')}, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
+}: TableScope): string => `select ${nameOf('c', 'n')}, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
     a.attnotnull and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'n'
       and not k.convalidated and a.attnum = any(k.conkey)),
     case when ${isNamed} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
@@ -266,7 +266,7 @@ const columnsSql = ({
 const indexesSql = ({
   isNamed,
   nameOf,
-}: Scope): string => `select ${nameOf('c', 'n')}, i.relname, x.indisunique,
+}: TableScope): string => `select ${nameOf('c', 'n')}, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
     x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
@@ -283,7 +283,7 @@ const namesOf = (table: string, numbers: string): string =>
 const foreignKeysSql = ({
   isInside,
   nameOf,
-}: Scope): string => `select ${nameOf('c', 'n')}, ${nameOf('f', 'fn')}, k.conname, k.confdeltype::text,
+}: TableScope): string => `select ${nameOf('c', 'n')}, ${nameOf('f', 'fn')}, k.conname, k.confdeltype::text,
     ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}, k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   join pg_namespace n on n.oid = c.relnamespace join pg_namespace fn on fn.oid = f.relnamespace
@@ -292,6 +292,6 @@ const foreignKeysSql = ({
 const checksSql = ({
   isNamed,
   nameOf,
-}: Scope): string => `select ${nameOf('c', 'n')}, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
+}: TableScope): string => `select ${nameOf('c', 'n')}, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
   where ${isNamed} and k.contype = 'c'`

@@ -2,10 +2,10 @@
 import type { KindName } from '../../fields/kinds/table.js'
 import type {
   ColumnForm,
-  DescribedColumn,
-  DescribedForeignKey,
-  DescribedIndex,
-  DescribedTable,
+  CatalogueColumn,
+  CatalogueForeignKey,
+  CatalogueIndex,
+  CatalogueTable,
   TableKind,
 } from '../contract/described-table.js'
 import type { Row, Runner } from '../contract/engine.js'
@@ -16,7 +16,7 @@ import { onDeleteActions } from './catalogue.js'
 export async function describePostgresTables(
   runner: Runner,
   schemas: readonly string[] | undefined,
-): Promise<DescribedTable[]> {
+): Promise<CatalogueTable[]> {
   const condition = inSchemas(schemas)
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.run(frameworkQuery(sql, { isFresh: true }), [], 'all')).rows
@@ -77,7 +77,7 @@ function readTypes(rows: readonly Row[]): ReadonlyMap<string, NamedType> {
   )
 }
 
-function toColumn(row: Row, types: ReadonlyMap<string, NamedType>): DescribedColumn {
+function toColumn(row: Row, types: ReadonlyMap<string, NamedType>): CatalogueColumn {
   const [, name, declared, notNull, expression, isIdentity, isComputed, comment] = row
   const type = String(declared)
   const resolved = resolveType(type, types)
@@ -172,12 +172,12 @@ function toBuiltInForm(type: string): ColumnForm {
   return kind === 'string' && first !== undefined ? { kind, maxLength: size } : { kind }
 }
 
-function toIndex(row: Row): DescribedIndex & { readonly isPrimary: boolean } {
+function toIndex(row: Row): CatalogueIndex & { readonly isPrimary: boolean } {
   const [, columns, unique, isPrimary] = row
   return { columns: columns as string[], unique: unique === true, isPrimary: isPrimary === true }
 }
 
-function toForeignKey(row: Row): DescribedForeignKey {
+function toForeignKey(row: Row): CatalogueForeignKey {
   const [, columns, schema, table, foreignColumns, action] = row
   return {
     columns: columns as string[],

@@ -164,8 +164,8 @@ export function createPostgresDialect(
       has: (isArray) => (isArray ? '{c} @> {v}' : 'cast({c} as jsonb) @> cast({v} as jsonb)'),
       itemOf: (json, isArray) => (isArray ? toArrayText(`[${json}]`) : json),
     },
-    keys: { json: ['cast(', ' as json)'], entries: ['json_array_elements(cast(', ' as json))'] },
     json: {
+      keys: { json: ['cast(', ' as json)'], entries: ['json_array_elements(cast(', ' as json))'] },
       createWriter: (dialect) => new PostgresJson(dialect),
       row: rowJson,
       ofSubquery: ['', ''],

@@ -10,7 +10,7 @@ import { quote } from '../contract/quote.js'
 import type { ActualTable } from '../contract/table-schema.js'
 
 /** Values of the first rows, without nulls. */
-export type Sample = readonly unknown[]
+export type ColumnSample = readonly unknown[]
 
 /** The number of rows that decide. */
 const sampleSize = 200
@@ -19,7 +19,7 @@ const sampleSize = 200
 export async function readSamples(
   { name, columns }: ActualTable,
   read: (sql: string) => Promise<readonly Row[]>,
-): Promise<ReadonlyMap<string, Sample>> {
+): Promise<ReadonlyMap<string, ColumnSample>> {
   const names = [...columns.keys()]
   try {
     const list = names.map((column) => quote(column)).join(', ')
@@ -36,7 +36,7 @@ export async function readSamples(
 }
 
 /** @param type in lower case: `nvarchar(160)`, empty for a column of a view that is an expression */
-export function toColumnForm(type: string, sample: Sample = []): ColumnForm {
+export function toColumnForm(type: string, sample: ColumnSample = []): ColumnForm {
   const [, size] = /\((\d+)/.exec(type) ?? []
   const suggested = suggestKinds(type)
   const kind =
@@ -85,7 +85,7 @@ const fits: Readonly<Partial<Record<KindName, (value: unknown) => boolean>>> = {
 }
 
 /** The kind of values of an undeclared type. */
-function anyKind(sample: Sample): KindName {
+function anyKind(sample: ColumnSample): KindName {
   const order = ['integer', 'bigint', 'numeric', 'blob'] as const
   if (sample.length === 0) return 'string'
   return order.find((one) => sample.every((value) => fits[one]?.(value))) ?? 'string'

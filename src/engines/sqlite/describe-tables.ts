@@ -1,12 +1,12 @@
 /** Describes the tables and views of a file. Source: SQLite, PRAGMA functions. */
-import type { DescribedIndex, DescribedTable, TableKind } from '../contract/described-table.js'
+import type { CatalogueIndex, CatalogueTable, TableKind } from '../contract/described-table.js'
 import type { Row, Runner } from '../contract/engine.js'
 import { frameworkQuery } from '../contract/statement.js'
 import type { ActualColumn, ActualTable } from '../contract/table-schema.js'
 import { readSqliteCatalogue } from './catalogue.js'
-import { readSamples, toColumnForm, type Sample } from './column-forms.js'
+import { readSamples, toColumnForm, type ColumnSample } from './column-forms.js'
 
-export async function describeSqliteTables(runner: Runner): Promise<DescribedTable[]> {
+export async function describeSqliteTables(runner: Runner): Promise<CatalogueTable[]> {
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.run(frameworkQuery(sql), [], 'all')).rows
   const catalogue = await readSqliteCatalogue(runner)
@@ -19,21 +19,21 @@ export async function describeSqliteTables(runner: Runner): Promise<DescribedTab
   const tables = [...catalogue.values()]
     .filter(({ name }) => kinds.get(name) !== 'shadow')
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-  const samples = new Map<string, ReadonlyMap<string, Sample>>()
+  const samples = new Map<string, ReadonlyMap<string, ColumnSample>>()
   for (const table of tables) samples.set(table.name, await readSamples(table, read))
   return tables.map((table) => describe(table, { kinds, indexes, names, withoutRowId, samples }))
 }
 
 interface Catalogues {
   readonly kinds: ReadonlyMap<string, string>
-  readonly indexes: ReadonlyMap<string, readonly DescribedIndex[]>
+  readonly indexes: ReadonlyMap<string, readonly CatalogueIndex[]>
   /** By their lower case. */
   readonly names: ReadonlyMap<string, string>
   readonly withoutRowId: ReadonlySet<unknown>
-  readonly samples: ReadonlyMap<string, ReadonlyMap<string, Sample>>
+  readonly samples: ReadonlyMap<string, ReadonlyMap<string, ColumnSample>>
 }
 
-function describe(table: ActualTable, catalogues: Catalogues): DescribedTable {
+function describe(table: ActualTable, catalogues: Catalogues): CatalogueTable {
   const { kinds, indexes, names, withoutRowId } = catalogues
   const samples = catalogues.samples.get(table.name)
   const { name, columns, primaryKey = [] } = table
@@ -81,9 +81,9 @@ function countedColumn({ columns, primaryKey = [] }: ActualTable): ActualColumn 
 
 async function readIndexes(
   read: (sql: string) => Promise<readonly Row[]>,
-): Promise<Map<string, DescribedIndex[]>> {
+): Promise<Map<string, CatalogueIndex[]>> {
   const indexes = new Map<string, { columns: string[]; unique: boolean }>()
-  const byTable = new Map<string, DescribedIndex[]>()
+  const byTable = new Map<string, CatalogueIndex[]>()
   for (const [table, name, unique, column] of await read(indexesSql)) {
     const index = indexes.get(String(name)) ?? { columns: [], unique: unique === 1 }
     index.columns.push(String(column))

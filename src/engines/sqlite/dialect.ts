@@ -145,8 +145,8 @@ export const sqliteDialect: Dialect = {
     has: () => "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
     itemOf: (json) => json,
   },
-  keys: { json: ['', ''], entries: ['json_each(', ')'] },
   json: {
+    keys: { json: ['', ''], entries: ['json_each(', ')'] },
     createWriter: (dialect) => new SqliteJson(dialect),
     row: {
       list: 'json_array',

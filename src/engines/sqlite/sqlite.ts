@@ -22,7 +22,7 @@ import type {
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
 import type { Dialect } from '../contract/dialect.js'
-import type { EngineCopying, Snapshot } from '../contract/exchange.js'
+import type { EngineCopying, DatabaseSnapshot } from '../contract/exchange.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, requestTimeoutError, type Schedule } from '../client-writes.js'
@@ -292,7 +292,7 @@ class SqliteEngine implements Engine {
 
 /** In WAL mode, a transaction that reads sees one state, and no writer waits for it. Source: SQLite, Isolation. */
 // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
-async function readSnapshot(open: () => Connection): Promise<Snapshot> {
+async function readSnapshot(open: () => Connection): Promise<DatabaseSnapshot> {
   const connection = open()
   connection.script('begin')
   // The state is that of the first read.

@@ -1,5 +1,5 @@
 /** Counts and hashes the rows of tables, and compares two databases. */
-import type { Snapshot } from '../../engines/contract/exchange.js'
+import type { DatabaseSnapshot } from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { CopiedTable } from './copy-plan.js'
 import { checkRead, measureTable, readRows, type CopiedRow } from './read-rows.js'
@@ -12,7 +12,7 @@ export interface TableContent {
 
 /** One side of a comparison. */
 export interface ReadSide {
-  readonly snapshot: Snapshot
+  readonly snapshot: DatabaseSnapshot
   readonly dialect: Dialect
   /** Whether it is the source, whose columns may have other types. */
   readonly isSource: boolean

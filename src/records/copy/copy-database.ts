@@ -5,7 +5,11 @@
 import { schemaOf } from '../../engines/contract/quote.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import type { Catalogue } from '../../engines/contract/table-schema.js'
-import type { CopyTransaction, EngineCopying, Snapshot } from '../../engines/contract/exchange.js'
+import type {
+  CopyTransaction,
+  EngineCopying,
+  DatabaseSnapshot,
+} from '../../engines/contract/exchange.js'
 import type { Database } from '../database.js'
 import { toSchema } from '../schema/schema.js'
 import { compareTables, readingOf, TableHash } from './compare-tables.js'
@@ -31,7 +35,7 @@ import {
   type TableExtent,
 } from './read-rows.js'
 import { TableTransactions } from './table-transactions.js'
-import { RowWriter } from './write-rows.js'
+import { RowInserter } from './write-rows.js'
 
 /** Rows that are written together. */
 const writtenRows = 4 * maxRows
@@ -93,8 +97,8 @@ function copyingOf({ context: { engine } }: Database): EngineCopying {
 
 function toSides(
   { source, target }: CopyOptions,
-  from: Snapshot,
-  to: Snapshot,
+  from: DatabaseSnapshot,
+  to: DatabaseSnapshot,
 ): readonly [ReadSide, ReadSide] {
   return [
     { snapshot: from, dialect: source.context.dialect, isSource: true },
@@ -103,7 +107,10 @@ function toSides(
 }
 
 /** @throws {DeclarationError} `COPY_FAILED` if a database lacks a table or column of the records */
-async function readPlan({ source, target }: CopyOptions, snapshot: Snapshot): Promise<CopyPlan> {
+async function readPlan(
+  { source, target }: CopyOptions,
+  snapshot: DatabaseSnapshot,
+): Promise<CopyPlan> {
   const plan = planCopy(
     { database: source, catalogue: await readCatalogue(source, snapshot, target) },
     { database: target, catalogue: await readCatalogue(target, target.context.engine, target) },
@@ -131,7 +138,7 @@ async function readCatalogue(
 
 class DatabaseCopy {
   readonly #options: CopyOptions
-  readonly #snapshot: Snapshot
+  readonly #snapshot: DatabaseSnapshot
   readonly #copying: EngineCopying
   readonly #state: CopyState
   /** Contents of the source's tables, where they were read completely. */
@@ -140,7 +147,7 @@ class DatabaseCopy {
   #allTotal = 0
   #checksReferences = true
 
-  constructor(options: CopyOptions, snapshot: Snapshot) {
+  constructor(options: CopyOptions, snapshot: DatabaseSnapshot) {
     this.#options = options
     this.#snapshot = snapshot
     this.#copying = copyingOf(options.target)
@@ -216,7 +223,7 @@ class DatabaseCopy {
       const isBegun = state !== undefined && table.key.length > 0
       if (state !== undefined && !isBegun) await writing.deleteAll()
       const after = isBegun && state.rows > 0 ? state.last : undefined
-      const writer = new RowWriter(table, dialect)
+      const writer = new RowInserter(table, dialect)
       const hash = new TableHash(table)
       let done = isBegun ? state.rows : 0
       this.#report(progress, done, done)

@@ -1,6 +1,6 @@
 /** Prepares the target of a copy, and completes it: own tables, generated numbers, statistics and references. */
 import { quote, quoteTable } from '../../engines/contract/quote.js'
-import type { Snapshot } from '../../engines/contract/exchange.js'
+import type { DatabaseSnapshot } from '../../engines/contract/exchange.js'
 import type { ActualTable } from '../../engines/contract/table-schema.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { frameworkQuery, frameworkScript } from '../../engines/contract/statement.js'
@@ -97,7 +97,7 @@ export async function analyzeTables(
 
 /** @throws {DeclarationError} `COPY_FAILED` if a row refers to a missing row */
 export async function checkReferences(
-  snapshot: Snapshot,
+  snapshot: DatabaseSnapshot,
   tables: readonly CopiedTable[],
 ): Promise<void> {
   for (const table of tables)

@@ -1,7 +1,7 @@
 /** Reads all rows of a table in batches, in the order of its key, as exchanged texts. */
 import { setImmediate } from 'node:timers/promises'
 import { quote, quoteTable } from '../../engines/contract/quote.js'
-import type { ExchangeReader, Snapshot } from '../../engines/contract/exchange.js'
+import type { ExchangeReader, DatabaseSnapshot } from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row, Statement } from '../../engines/contract/engine.js'
 import type { ActualColumn } from '../../engines/contract/table-schema.js'
@@ -46,7 +46,7 @@ export interface TableExtent {
 }
 
 export async function measureTable(
-  snapshot: Snapshot,
+  snapshot: DatabaseSnapshot,
   { dialect: { exchange }, table, columns }: Pick<ReadOptions, 'dialect' | 'table' | 'columns'>,
 ): Promise<TableExtent> {
   const sizes = columns.flatMap(({ column }) => {
@@ -69,7 +69,7 @@ export function checkRead(table: string, rows: number, extent: TableExtent): voi
 
 /** Other work runs between the batches, such as sending rows to a server. */
 export async function* readRows(
-  snapshot: Snapshot,
+  snapshot: DatabaseSnapshot,
   options: ReadOptions,
 ): AsyncGenerator<RowBatch, void> {
   const { dialect, table, columns, key, rowSize } = options
@@ -97,7 +97,7 @@ function selected(columns: readonly ReadColumn[], readers: readonly ExchangeRead
 }
 
 async function* readByKey(
-  snapshot: Snapshot,
+  snapshot: DatabaseSnapshot,
   { dialect, table, columns, key, after }: ReadOptions,
   readers: readonly ExchangeReader[],
   limit: number,
@@ -147,7 +147,7 @@ async function* readByKey(
 
 /** For tables without a key: by the number of the row, or with a cursor. */
 async function* readUnordered(
-  snapshot: Snapshot,
+  snapshot: DatabaseSnapshot,
   { dialect, table, columns }: ReadOptions,
   readers: readonly ExchangeReader[],
   limit: number,

@@ -4,6 +4,8 @@
  * character. Source: cyrb53, a public-domain hash by bryc.
  */
 
+import { tryParseJson } from '../../core/json.js'
+
 /** Two sums of 32 bits. A changed row changes them, except in one of 2^64 cases. */
 export class RowHash {
   #first = 0
@@ -39,11 +41,8 @@ export class RowHash {
 
 /** JSON with the keys of objects in order, without white space. */
 export function toPlainJson(text: string): string {
-  try {
-    return JSON.stringify(sortKeys(JSON.parse(text)))
-  } catch {
-    return text
-  }
+  const value = tryParseJson(text)
+  return value === undefined ? text : JSON.stringify(sortKeys(value))
 }
 
 function sortKeys(value: unknown): unknown {

@@ -9,7 +9,7 @@ import type { CopiedTable } from './copy-plan.js'
 import { copyError } from './copy-error.js'
 import { describeCell, messageOf, type CopiedRow } from './read-rows.js'
 
-export class RowWriter {
+export class RowInserter {
   readonly #table: CopiedTable
   readonly #dialect: Dialect
   readonly #writers: readonly (((text: string) => unknown) | undefined)[]

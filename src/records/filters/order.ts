@@ -42,7 +42,7 @@ export function keyOrder({ key }: Pick<Table, 'key'>): Record<string, 'asc'>[] {
 }
 
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
-  const reading: Reading = { table, isClient, terms: [], names: [], key: '' }
+  const reading: OrderReading = { table, isClient, terms: [], names: [], key: '' }
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
   for (const item of lists) {
     if (item === undefined || item === skip) throw invalidTerm(item, lists.indexOf(item))
@@ -67,7 +67,7 @@ export function readOrderText(text: string): FieldOrder {
     : nest(text.split('.'), 'asc')
 }
 
-interface Reading {
+interface OrderReading {
   /** The table whose rows are ordered. */
   readonly table: Table
   readonly isClient: boolean
@@ -82,7 +82,7 @@ const noRelations: readonly Relation[] = []
 
 /** @param relations the relations that lead from the ordered table to the object's names */
 function readObject(
-  reading: Reading,
+  reading: OrderReading,
   object: Readonly<Record<string, unknown>>,
   relations: readonly Relation[],
 ): void {
@@ -108,7 +108,7 @@ function readObject(
 }
 
 function readRelation(
-  reading: Reading,
+  reading: OrderReading,
   relation: Relation,
   value: unknown,
   relations: readonly Relation[],
@@ -125,7 +125,7 @@ function readRelation(
 }
 
 function readTerm(
-  reading: Reading,
+  reading: OrderReading,
   leafColumn: Column,
   value: unknown,
   relations: readonly Relation[],

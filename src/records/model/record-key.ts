@@ -17,11 +17,11 @@ import {
   type Column,
   type KeyedTable,
 } from '../../engines/contract/table.js'
+import { tryParseJson } from '../../core/json.js'
 import { readKeyParts, writeKeyParts } from '../../core/key-text.js'
 import { isOfKind, isUuid as isUuidText, toFunction, toJson } from '../../fields/kinds/table.js'
 
 type Values = Readonly<Record<string, unknown>>
-type Parts = readonly Column[]
 
 /**
  * The key of a row, or its foreign key, from its properties.
@@ -99,12 +99,7 @@ function isPart({ accepts }: PartForm, value: unknown): boolean {
 /** @returns the canonical text; `undefined` for a text that is no key of these columns */
 export function readKeyText(column: Column, text: unknown): string | undefined {
   if (typeof text !== 'string' || !text.startsWith('[')) return undefined
-  let values: unknown
-  try {
-    values = readKeyParts(text)
-  } catch {
-    return undefined
-  }
+  const values = tryParseJson(text, readKeyParts)
   const forms = formsOf(column)
   if (!Array.isArray(values) || values.length !== forms.length) return undefined
   return forms.every((form, index) => isPart(form, (values as unknown[])[index]))
@@ -155,7 +150,7 @@ function invalidPart({ property }: Column, code: string, text: string): HttpErro
   return invalid(property, code, `${property} ${text}`)
 }
 
-function notAnObject(parts: Parts): HttpError {
+function notAnObject(parts: readonly Column[]): HttpError {
   const names = parts.map(({ property }) => property).join(', ')
   return invalid('', 'type', `the key must be an object with ${names}`)
 }

@@ -15,7 +15,7 @@ import type { Table, Relation } from '../model/table.js'
 import { nameInSchema, quote } from '../../engines/contract/quote.js'
 import type {
   CheckSchema,
-  DeclaredType,
+  NamedType,
   IndexSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
@@ -271,7 +271,7 @@ function toTableSchema(
 function toDeclared(
   { type, field }: Column,
   { types: { declared } }: Dialect,
-): DeclaredType | undefined {
+): NamedType | undefined {
   if (type === undefined || declared === undefined) return undefined
   const labels = field.kind === 'enum' ? field.rules.oneOf?.map(String) : undefined
   return { name: declared.nameOf(type), item: declared.itemTypeOf(type), labels }
