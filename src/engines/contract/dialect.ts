@@ -370,6 +370,8 @@ export interface BulkSql {
    * database does so itself.
    */
   readonly passKeys?: (table: string, key: string) => string
+  /** For copies between engines. */
+  readonly exchange: ExchangeSql
 }
 
 /** How many rows a statement inserts that has a placeholder for each value. */
@@ -457,5 +459,4 @@ export interface Dialect {
   readonly bulk: BulkSql
   readonly tables: TableSql
   readonly statements: StatementSql
-  readonly exchange: ExchangeSql
 }

@@ -178,6 +178,7 @@ export function createPostgresDialect(
     time,
     // PostgreSQL counts placeholders with 16 bits.
     bulk: {
+      exchange: postgresExchange,
       lists: postgresLists,
       copy,
       rows: { maxRows: 1000, maxValues: 65_535, writesRestSingly: false, chunkSize: 5000 },
@@ -204,7 +205,6 @@ export function createPostgresDialect(
       prefersSingleKeys: false,
       countsMatches: 'after a scan',
     },
-    exchange: postgresExchange,
   }
 }
 

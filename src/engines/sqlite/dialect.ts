@@ -191,6 +191,7 @@ export const sqliteDialect: Dialect = {
     ],
   },
   bulk: {
+    exchange: sqliteExchange,
     // Some rows in one statement cost half as much as single ones. More rows do not cost less.
     rows: { maxRows: 16, maxValues: 256, writesRestSingly: true, chunkSize: 1000 },
   },
@@ -219,7 +220,6 @@ export const sqliteDialect: Dialect = {
     prefersSingleKeys: true,
     countsMatches: 'first',
   },
-  exchange: sqliteExchange,
 }
 
 /** SQL of the current time, by storage class. */

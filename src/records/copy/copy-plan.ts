@@ -194,7 +194,7 @@ function toCopied(
   target: ActualColumn,
   [from, to]: readonly [Dialect, Dialect],
 ): CopiedColumn {
-  const digits = [from.exchange.digitsOf(source), to.exchange.digitsOf(target)]
+  const digits = [from.bulk.exchange.digitsOf(source), to.bulk.exchange.digitsOf(target)]
   const isCounted = [source, target].some(
     ({ increment, preset }) => increment === true || preset?.startsWith('nextval(') === true,
   )
@@ -203,7 +203,7 @@ function toCopied(
     source,
     target,
     digits: Math.min(...digits.map((one) => one ?? 0)),
-    isFormatted: from.exchange.formatsJson(source) || to.exchange.formatsJson(target),
+    isFormatted: from.bulk.exchange.formatsJson(source) || to.bulk.exchange.formatsJson(target),
     isCounted,
   }
 }

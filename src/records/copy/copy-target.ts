@@ -68,14 +68,14 @@ export async function copyCounters(
 ): Promise<void> {
   for (const { name, sourceName, columns } of tables)
     for (const column of columns.filter(({ isCounted }) => isCounted)) {
-      const { readCounter } = source.database.context.dialect.exchange
+      const { readCounter } = source.database.context.dialect.bulk.exchange
       const isNumbered = column.source.increment === true || column.source.preset !== undefined
       const last = isNumbered
         ? await readCounter(source.runner, sourceName, column.name)
         : undefined
       const largest = last ?? ((await hasRows(target.runner, name)) ? '0' : undefined)
       if (largest === undefined) continue
-      const { writeCounter } = target.database.context.dialect.exchange
+      const { writeCounter } = target.database.context.dialect.bulk.exchange
       await writeCounter(target.runner, name, column.name, largest)
     }
 }
@@ -90,7 +90,7 @@ export async function analyzeTables(
   database: Database,
   tables: readonly CopiedTable[],
 ): Promise<void> {
-  const { analyze } = database.context.dialect.exchange
+  const { analyze } = database.context.dialect.bulk.exchange
   for (const { name } of tables)
     await runner.run(frameworkScript(analyze(quoteTable(name))), [], 'nothing')
 }

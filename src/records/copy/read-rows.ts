@@ -47,7 +47,13 @@ export interface TableExtent {
 
 export async function measureTable(
   snapshot: DatabaseSnapshot,
-  { dialect: { exchange }, table, columns }: Pick<ReadOptions, 'dialect' | 'table' | 'columns'>,
+  {
+    dialect: {
+      bulk: { exchange },
+    },
+    table,
+    columns,
+  }: Pick<ReadOptions, 'dialect' | 'table' | 'columns'>,
 ): Promise<TableExtent> {
   const sizes = columns.flatMap(({ column }) => {
     const sizeOf = exchange.sizeOf(column)
@@ -74,7 +80,7 @@ export async function* readRows(
 ): AsyncGenerator<RowBatch, void> {
   const { dialect, table, columns, key, rowSize } = options
   const limit = Math.max(1, Math.min(maxRows, Math.floor(maxBytes / (rowSize + 1))))
-  const readers = columns.map(({ column, digits }) => dialect.exchange.reader(column, digits))
+  const readers = columns.map(({ column, digits }) => dialect.bulk.exchange.reader(column, digits))
   const positions = key.map((name) => columns.findIndex(({ column }) => column.name === name))
   const pages =
     key.length > 0
@@ -102,7 +108,7 @@ async function* readByKey(
   readers: readonly ExchangeReader[],
   limit: number,
 ): AsyncGenerator<readonly Row[]> {
-  const { exchange } = dialect
+  const { exchange } = dialect.bulk
   const parts = key.map((name) => columns.findIndex(({ column }) => column.name === name))
   const keyColumns = parts.map((index) => (columns[index] as ReadColumn).column)
   // With the name of the table, the column is meant, not its text in the result.
@@ -153,7 +159,7 @@ async function* readUnordered(
   limit: number,
 ): AsyncGenerator<readonly Row[]> {
   const list = selected(columns, readers)
-  const { rowOrder } = dialect.exchange
+  const { rowOrder } = dialect.bulk.exchange
   if (rowOrder === undefined) {
     const declare = `declare filigree_copy no scroll cursor for select ${list} from ${quoteTable(table)}`
     await snapshot.run(frameworkScript(declare), [], 'nothing')

@@ -21,11 +21,11 @@ export class RowInserter {
   constructor(table: CopiedTable, dialect: Dialect) {
     this.#table = table
     this.#dialect = dialect
-    this.#writers = table.columns.map(({ target }) => dialect.exchange.writer(target))
+    this.#writers = table.columns.map(({ target }) => dialect.bulk.exchange.writer(target))
     this.#keyPositions = table.key.map((name) =>
       table.columns.findIndex((column) => column.name === name),
     )
-    this.#holdsNul = dialect.exchange.holdsNul
+    this.#holdsNul = dialect.bulk.exchange.holdsNul
   }
 
   /** @throws {DeclarationError} `COPY_FAILED`, naming table, row and column if they are known */
