@@ -400,6 +400,12 @@ export const faultyDeclarations: readonly (readonly [
     () => record({ id }),
   ],
   [
+    'RECORD_KEY_PARTS',
+    /mean "line"/,
+    () => record({ line: text, order: text }, { key: ['order', 'lin'] }),
+    () => record({ line: text, order: text }, { key: ['order', 'line'] }),
+  ],
+  [
     'RECORD_FIELD_UNDECLARED',
     /@Field\('string'\)/,
     () => record({ id, a: IsString() as never }),

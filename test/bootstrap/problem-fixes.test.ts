@@ -111,6 +111,7 @@ const untestedCodes: Readonly<globalThis.Record<string, string>> = {
   MIGRATION_FAILED: 'depends on the database',
   MIGRATION_CHANGED: 'depends on the database',
   MIGRATION_MISSING: 'depends on the database',
+  COPY_FAILED: 'of filigree copy',
   INVALID_DOCUMENTS: 'depends on a file',
   DECORATOR_CHECK: 'a text of a custom decorator',
   UNKNOWN_TYPE: 'above',

@@ -286,6 +286,7 @@ const others: Readonly<globalThis.Record<string, string>> = {
   MIGRATION_FAILED: 'of filigree migrate',
   MIGRATION_CHANGED: 'of filigree migrate',
   MIGRATION_MISSING: 'of filigree migrate',
+  COPY_FAILED: 'of filigree copy',
   SCHEMA_LOCKED: 'another process changes the schema at this moment',
   DATABASE_POOLED: 'needs a pooler, and a provider that follows changes: pooler.slow.ts',
   PORT_REFUSED: 'needs a user without rights',
