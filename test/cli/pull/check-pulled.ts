@@ -47,6 +47,8 @@ export interface CheckedPull {
   readonly queryErrors: readonly string[]
   readonly creations: readonly Creation[]
   readonly folder: string
+  /** Milliseconds of each part, in order. */
+  readonly times: ReadonlyMap<string, number>
 }
 
 export interface CheckOptions {
@@ -57,21 +59,34 @@ export interface CheckOptions {
   readonly keeps?: boolean
 }
 
+/** Does a part of the check, and remembers how long it took. */
+type Timed = <T>(part: string, work: () => T | Promise<T>) => Promise<T>
+
 export async function checkPulled(
   url: string,
   { args = [], schemas = ['public'], keeps = false }: CheckOptions = {},
 ): Promise<CheckedPull> {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-pull-'))
+  const times = new Map<string, number>()
+  const timed: Timed = async (part, work) => {
+    const start = performance.now()
+    const result = await work()
+    times.set(part, performance.now() - start)
+    return result
+  }
   try {
     const before = await dumpDatabase(url, schemas)
-    const report = await pull(folder, url, args)
-    const second = await pull(folder, url, args)
+    const report = await timed('pull', () => pull(folder, url, args))
+    const second = await timed('second run', () => pull(folder, url, args))
     const isUnchanged = before === (await dumpDatabase(url, schemas))
-    const typeErrors = await findTypeErrors(folder)
+    const typeErrors = await timed('compile', () => findTypeErrors(folder))
     const index = join(folder, 'src/records/index.ts')
-    const { records } = (await import(pathToFileURL(index).href)) as { records: Class[] }
-    const started = await start(records, url)
-    const base = { report, second, isUnchanged, typeErrors, folder }
+    const { records } = await timed(
+      'import',
+      () => import(pathToFileURL(index).href) as Promise<{ records: Class[] }>,
+    )
+    const started = await timed('start', () => start(records, url))
+    const base = { report, second, isUnchanged, typeErrors, folder, times }
     if (Array.isArray(started))
       return {
         ...base,
@@ -82,7 +97,11 @@ export async function checkPulled(
         creations: [],
       }
     try {
-      return { ...base, startErrors: [], ...(await checkRecords(started, records, folder)) }
+      return {
+        ...base,
+        startErrors: [],
+        ...(await checkRecords(started, { records, folder, timed })),
+      }
     } finally {
       await started.close()
     }
@@ -149,26 +168,37 @@ async function start(records: Class[], url: string): Promise<Application | strin
   }
 }
 
-async function checkRecords(app: Application, records: readonly Class[], folder: string) {
+interface RecordsToCheck {
+  readonly records: readonly Class[]
+  readonly folder: string
+  readonly timed: Timed
+}
+
+async function checkRecords(app: Application, { records, folder, timed }: RecordsToCheck) {
   const database = app.get(Database)
-  const migration = await makeMigration(internalsOf(database), 'nothing', {
-    folder: join(folder, 'migrations'),
-  })
+  const migration = await timed('migrate make', () =>
+    makeMigration(internalsOf(database), 'nothing', { folder: join(folder, 'migrations') }),
+  )
   const tables = records.map((type) => readTable(type, new Problems()) as Table)
   const listErrors: string[] = []
   const queryErrors: string[] = []
-  const creations = await createRows(database, tables)
-  for (const table of tables) {
-    const { name } = table.type
-    try {
-      await database.records(table.type).list({ limit: 5 })
-    } catch (error) {
-      listErrors.push(`${name}: ${String(error)}`)
+  const creations = await timed('creates', () => createRows(database, tables))
+  await timed('lists', async () => {
+    for (const { type } of tables)
+      try {
+        await database.records(type).list({ limit: 5 })
+      } catch (error) {
+        listErrors.push(`${type.name}: ${String(error)}`)
+      }
+  })
+  await timed('nested queries', async () => {
+    for (const table of tables) {
+      const { name } = table.type
+      const query = nestedQueryOf(table)
+      const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      const { errors } = response.json() as { errors?: readonly { message: string }[] }
+      if (errors !== undefined) queryErrors.push(`${name}: ${errors[0]?.message ?? ''} in ${query}`)
     }
-    const query = nestedQueryOf(table)
-    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-    const { errors } = response.json() as { errors?: readonly { message: string }[] }
-    if (errors !== undefined) queryErrors.push(`${name}: ${errors[0]?.message ?? ''} in ${query}`)
-  }
+  })
   return { migrations: migration?.files ?? [], listErrors, queryErrors, creations }
 }

@@ -70,7 +70,7 @@ async function load(file: string, { createDatabase }: PostgresServer) {
 
 function print(title: string, checked: CheckedPull, [loading, checking]: number[]): void {
   const { report, typeErrors, startErrors, migrations, second, isUnchanged } = checked
-  const { listErrors, queryErrors, creations, folder } = checked
+  const { listErrors, queryErrors, creations, folder, times } = checked
   const counts = ['created', 'refused', 'failed'].map(
     (outcome) => `${creations.filter((one) => one.outcome === outcome).length} ${outcome}`,
   )
@@ -79,6 +79,7 @@ function print(title: string, checked: CheckedPull, [loading, checking]: number[
 ${title}
   ${report.tables} tables, ${report.views} views, ${report.columns} columns in ${report.milliseconds} ms
   loaded in ${seconds(loading)}, checked in ${seconds(checking)}, files in ${folder}
+  ${[...times].map(([part, milliseconds]) => `${part} ${seconds(milliseconds)}`).join(', ')}
   compiles:            ${typeErrors === '' ? 'ok' : 'FAILED'}
   starts:              ${passed(startErrors)}
   migrate make:        ${passed(migrations)}
