@@ -9,7 +9,7 @@ import type {
   GenerateContext,
   GenerateRecords,
 } from './declarations.js'
-import type { RecordModel } from './records/model.js'
+import type { RecordModel, RelationModel } from './records/model.js'
 import { describeRootFields, describeTypes } from './records/generated-descriptions.js'
 import { hasKey } from '../engines/contract/table.js'
 import type { Problems } from '../errors/problems.js'
@@ -142,6 +142,7 @@ function declareTypes(
   services: RecordServices,
   types: NamedDeclarations<TypeDeclaration>,
 ): void {
+  const leadingTo = relationsByTarget(records)
   for (const model of records) {
     types.add(model.name, declareObject(model, services), model.name)
     const input = declareInput(model)
@@ -151,7 +152,7 @@ function declareTypes(
     types.addAll(declareConnection(model), model)
     types.addAll(declareAggregateTypes(model), model)
     types.addAll(declareManyTypes(model), model)
-    types.addAll(declareNestedTypes(model, records), model)
+    types.addAll(declareNestedTypes(model, leadingTo.get(model) ?? []), model)
   }
   for (const model of nested) {
     const owner = `${model.name} (the class of ${model.where})`
@@ -168,6 +169,19 @@ function declareTypes(
     types.add(name, type, 'the filters')
   for (const [name, type] of declareSharedAggregateTypes()) types.add(name, type, 'the aggregates')
   types.add('PageInfo', declarePageInfo(first), 'the pages')
+}
+
+function relationsByTarget(
+  records: readonly RecordModel[],
+): ReadonlyMap<RecordModel, readonly RelationModel[]> {
+  const all = new Map<RecordModel, RelationModel[]>()
+  for (const { relations } of records)
+    for (const relation of relations.values()) {
+      const others = all.get(relation.target)
+      if (others === undefined) all.set(relation.target, [relation])
+      else others.push(relation)
+    }
+  return all
 }
 
 /** Declarations by name. Reports names that two records would use. */

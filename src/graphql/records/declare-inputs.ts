@@ -5,7 +5,7 @@ import { kinds } from '../../fields/kinds/table.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import { describeColumn, declareInput } from './declare-types.js'
-import type { EnumModel, NestedModel, RecordModel } from './model.js'
+import type { EnumModel, NestedModel, RecordModel, RelationModel } from './model.js'
 import type { NestedOperation } from '../../records/statements/read-tree.js'
 import { keyType } from './row-keys.js'
 import { operationsOn } from './write-records.js'
@@ -163,16 +163,17 @@ const jsonValue: [string, TypeDeclaration] = [
   { kind: 'scalar', description: 'A JSON number, string or boolean.' },
 ]
 
-/** `ProductNested` for a relation to one row, and `ProductNestedList` for a relation to many. */
+/**
+ * `ProductNested` for a relation to one row, and `ProductNestedList` for a relation to many.
+ *
+ * @param relations all that lead to the record
+ */
 export function declareNestedTypes(
   model: RecordModel,
-  models: readonly RecordModel[],
+  relations: readonly RelationModel[],
 ): [string, TypeDeclaration][] {
   const types: [string, TypeDeclaration][] = []
-  const kinds = models
-    .flatMap(({ relations }) => [...relations.values()])
-    .filter(({ target }) => target === model)
-  if (kinds.some(({ isList }) => !isList)) {
+  if (relations.some(({ isList }) => !isList)) {
     const { name } = model
     const connect = keyType(model)
     const rowForms = { create: `${name}Input`, update: `${name}Input`, connect }
@@ -180,7 +181,7 @@ export function declareNestedTypes(
     const description = `One operation on the related ${name}, or the fields of a new one.`
     types.push([`${name}Nested`, declare(model, operationsOn(model), forms, description)])
   }
-  const lists = kinds.filter(({ isList }) => isList)
+  const lists = relations.filter(({ isList }) => isList)
   if (lists.length > 0) {
     const { name } = model
     const operations = operationsOn(
