@@ -216,8 +216,10 @@ export class Database implements Source {
     const tables = readTables([type], problems)
     const table = readTable(type, problems)
     if (table === undefined || problems.count > 0) throw new DeclarationError(problems.list)
-    for (const one of tables) this.tables.add(one)
-    this.#byType.set(type, table)
+    for (const one of tables) {
+      this.tables.add(one)
+      this.#byType.set(one.type, one)
+    }
     return table
   }
 

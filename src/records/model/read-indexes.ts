@@ -64,23 +64,31 @@ function upperFirst(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
+/** The columns of foreign keys, by the first column of each. */
+export type ListedKeys = ReadonlyMap<Column, readonly (readonly Column[])[]>
+
 /** The foreign keys of all `@HasMany`. */
-export function listedColumns(tables: Iterable<Table>): ReadonlySet<Column> {
-  const listed = new Set<Column>()
+export function listedColumns(tables: Iterable<Table>): ListedKeys {
+  const foreignKeys = new Set<Column>()
   for (const { relations } of tables)
-    for (const { kind, foreign } of relations.values()) if (kind === 'hasMany') listed.add(foreign)
+    for (const { kind, foreign } of relations.values())
+      if (kind === 'hasMany') foreignKeys.add(foreign)
+  const listed = new Map<Column, (readonly Column[])[]>()
+  for (const foreign of foreignKeys) {
+    const stored = storedColumnsOf(foreign)
+    const [first = foreign] = stored
+    listed.set(first, [...(listed.get(first) ?? []), stored])
+  }
   return listed
 }
 
 /** The indexes of foreign keys that are plain fields, because the record has no `@BelongsTo`. */
 export function findMissingIndexes(
   { name, key, columns, indexes }: Table,
-  listed: ReadonlySet<Column>,
+  listed: ListedKeys,
 ): TableIndex[] {
-  return [...listed]
-    .map(storedColumnsOf)
-    .filter((foreign) => foreign.every((column) => columns.includes(column)))
-    .sort((one, other) => positionOf(one, columns) - positionOf(other, columns))
+  return columns
+    .flatMap((column) => listed.get(column) ?? [])
     .filter((foreign) => needsIndex(foreign, key))
     .filter((foreign) => !indexes.some((index) => beginsWith(index.columns, foreign)))
     .map((foreign) => toForeignIndex(name, foreign, key))

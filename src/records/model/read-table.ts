@@ -108,9 +108,13 @@ export function readTable<T extends object>(
   problems: Problems,
 ): Table<T> | undefined {
   const visited = new Set<TableReading>()
-  const reading = readWithRelations(type, visited)
-  for (const one of visited) problems.addAll(one.problems.list)
-  return reading.table as Table<T> | undefined
+  const { table } = readWithRelations(type, visited)
+  addProblems(visited, problems)
+  return table as Table<T> | undefined
+}
+
+function addProblems(readings: ReadonlySet<TableReading>, problems: Problems): void {
+  for (const reading of readings) problems.addAll(reading.problems.list)
 }
 
 /**
@@ -125,14 +129,16 @@ export function readTables(
   { withAddedRecords = true }: { readonly withAddedRecords?: boolean } = {},
 ): Table[] {
   const tables = new Set<Table>()
+  const visited = new Set<TableReading>()
   const add = (type: Class): void => {
-    const table = readTable(type, problems)
+    const { table } = readWithRelations(type, visited)
     if (table === undefined || tables.has(table)) return
     tables.add(table)
     for (const { target } of table.relations.values()) add(target.type)
     if (withAddedRecords) addedRecordsOf(type).forEach(add)
   }
   types.forEach(add)
+  addProblems(visited, problems)
   const names = new Map<string, Table>()
   for (const table of tables) {
     const other = names.get(table.name.toLowerCase())

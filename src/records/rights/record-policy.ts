@@ -141,9 +141,8 @@ export function memberAccess(type: Class, member: string): AccessRule | undefine
 }
 
 function compile(table: Table): RecordPolicy {
-  const { options, type } = table
-  const { rule: classRule } = classAccess(type)
-  const fieldPolicies = readFieldPolicies(table)
+  const { options } = table
+  const { classRule, fields } = ownRulesOf(table)
   const relations = [...table.relations.values()]
   const writes = writeAccess(options.writes, classRule)
   return Object.freeze({
@@ -154,7 +153,7 @@ function compile(table: Table): RecordPolicy {
       update: mayBeBlind(writes.update, classRule),
     }),
     hasRows: options.rows !== undefined || table.shard !== undefined,
-    ...fieldPolicies,
+    ...fields,
     links: readLinkAccess(relations),
     checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
@@ -237,6 +236,28 @@ type FieldPolicies = Pick<
   'columns' | 'columnWrites' | 'relations' | 'restrictsFields' | 'relationWrites'
 >
 
+/** The rules of a record, without those of the records that its relations lead to. */
+interface OwnRules {
+  readonly classRule: AccessRule | undefined
+  readonly fields: FieldPolicies
+  readonly hasGuard: boolean
+}
+
+const ownRules = new WeakMap<Table, OwnRules>()
+
+/** The policy of each record visits all records that it leads to, so their rules are read once. */
+function ownRulesOf(table: Table): OwnRules {
+  const cached = ownRules.get(table)
+  if (cached !== undefined) return cached
+  const { rule: classRule } = classAccess(table.type)
+  const fields = readFieldPolicies(table)
+  const all = [classRule, ...fields.columns.values(), ...fields.relations.values()].flat()
+  const hasGuard = all.some((rule) => rule?.guard !== undefined)
+  const rules = { classRule, fields, hasGuard }
+  ownRules.set(table, rules)
+  return rules
+}
+
 function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
   const ofColumns = new Map<Column, AccessRule>()
   const columnWrites = new Map<Column, AccessRule>()
@@ -287,8 +308,8 @@ function isPersonal(root: Table): boolean {
     const { rows, writes } = table.options
     if (rows !== undefined || table.shard !== undefined) return true
     if (table === root && writes !== undefined) return true
-    if (readFieldPolicies(table).restrictsFields) return true
-    const { rule: classRule } = classAccess(table.type)
+    const { classRule, fields } = ownRulesOf(table)
+    if (fields.restrictsFields) return true
     if (table !== root && classRule?.open === false) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)
   }
@@ -298,9 +319,7 @@ function isPersonal(root: Table): boolean {
 function mayReachGuard(root: Table): boolean {
   const visitedTables = new Set<Table>([root])
   for (const table of visitedTables) {
-    const { columns, relations } = readFieldPolicies(table)
-    const rules = [classAccess(table.type).rule, ...columns.values(), ...relations.values()].flat()
-    if (rules.some((rule) => rule?.guard !== undefined)) return true
+    if (ownRulesOf(table).hasGuard) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)
   }
   return false

@@ -4,7 +4,12 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
+import {
+  testsOf,
+  findMissingIndexes,
+  listedColumns,
+  type ListedKeys,
+} from '../model/read-indexes.js'
 import {
   storedColumnsOf,
   type Column,
@@ -222,7 +227,7 @@ function checkNames(schemas: readonly TableSchema[], { product }: Dialect): void
 
 function toTableSchema(
   table: Table,
-  listed: ReadonlySet<Column>,
+  listed: ListedKeys,
   dialect: Dialect,
   now: number,
 ): TableSchema {
