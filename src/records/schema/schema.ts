@@ -187,7 +187,7 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
   }
   checkTypes(all, dialect)
   const found = [...schemas, ...joins.values()]
-  checkNames(found, dialect)
+  checkNames([...all.map(({ name }) => name), ...joins.keys()], found, dialect)
   return found
 }
 
@@ -209,11 +209,21 @@ function checkTypes(tables: readonly Table[], { types: { declared } }: Dialect):
   problems.throwIfAny()
 }
 
-/** `billing.orders` and `billing_orders` are one table where there are no schemas. */
-function checkNames(schemas: readonly TableSchema[], { product }: Dialect): void {
-  const names = new Set<string>()
-  for (const { name } of schemas) {
-    if (names.has(name.toLowerCase()))
+/**
+ * `billing.orders` and `billing_orders` are one table where there are no schemas.
+ *
+ * @param names as records declare them, in the order of `schemas`
+ */
+function checkNames(
+  names: readonly string[],
+  schemas: readonly TableSchema[],
+  { product }: Dialect,
+): void {
+  const declared = new Map<string, string | undefined>()
+  for (const [index, { name }] of schemas.entries()) {
+    const own = names[index]
+    const other = declared.get(name.toLowerCase())
+    if (other !== undefined && other !== own)
       throw new DeclarationError([
         {
           code: 'RECORD_TABLE_TWICE',
@@ -221,7 +231,7 @@ function checkNames(schemas: readonly TableSchema[], { product }: Dialect): void
           remedy: "Name another table: @Record({ table: '…' }).",
         },
       ])
-    names.add(name.toLowerCase())
+    declared.set(name.toLowerCase(), own)
   }
 }
 
