@@ -78,20 +78,29 @@ const typeEndings = [
   ...['Aggregate', 'AggregateOrder', 'Sum', 'Avg', 'Min', 'Max'],
 ]
 
+/** The first free candidate, otherwise the last one with a number. @param otherwise the name if there are no candidates */
+function firstFree(
+  candidates: readonly string[],
+  otherwise: string,
+  isFree: (name: string) => boolean,
+): string {
+  const last = candidates.at(-1) ?? otherwise
+  for (let count = 1; ; count++) {
+    const names = count === 1 ? candidates : [`${last}${count}`]
+    const free = names.find(isFree)
+    if (free !== undefined) return free
+  }
+}
+
 /** Names of the classes of records. Their types and queries in GraphQL must differ too. */
 export class ClassNames {
   readonly #taken = new Set<string>()
 
   /** Takes the first name of the candidates that is free. */
   take(candidates: readonly string[]): string {
-    const last = candidates.at(-1) ?? 'Table'
-    for (let count = 1; ; count++) {
-      const names = count === 1 ? candidates : [`${last}${count}`]
-      const free = names.find((name) => this.#isFree(name))
-      if (free === undefined) continue
-      for (const name of namesOf(free)) this.#taken.add(name)
-      return free
-    }
+    const free = firstFree(candidates, 'Table', (name) => this.#isFree(name))
+    for (const name of namesOf(free)) this.#taken.add(name)
+    return free
   }
 
   #isFree(name: string): boolean {
@@ -126,14 +135,9 @@ export class MemberNames {
 
   /** Takes the first name of the candidates that is free. */
   take(candidates: readonly string[]): string {
-    const last = candidates.at(-1) ?? 'column'
-    for (let count = 1; ; count++) {
-      const names = count === 1 ? candidates : [`${last}${count}`]
-      const free = names.find((name) => this.isFree(name))
-      if (free === undefined) continue
-      this.#taken.add(toCamelCase(free))
-      return free
-    }
+    const free = firstFree(candidates, 'column', (name) => this.isFree(name))
+    this.#taken.add(toCamelCase(free))
+    return free
   }
 
   isFree(name: string): boolean {
