@@ -140,20 +140,24 @@ describe.each(['sqlite', 'postgres'] as const)('filigree copy from %s', (engine)
     await runSql(await open(target), `update part set secret = 'x' where id = 1100;`)
     expect(await copy(source, target, '--verify')).toMatchObject({
       code: 1,
-      err: 'Table part differs: it has 1201 rows in both databases, but other values.\n',
+      err: 'Table part differs: it has 1201 rows in both databases, but other values.\n  row 1100, column secret\n',
     })
     const { out, code } = await copy(source, target, '--verify', '--json')
     expect(code).toBe(1)
     expect(JSON.parse(out)).toMatchObject({
       isEqual: false,
       tables: expect.arrayContaining([
-        expect.objectContaining({ name: 'part', isEqual: false }),
+        expect.objectContaining({
+          name: 'part',
+          isEqual: false,
+          differences: [{ row: '1100', columns: ['secret'], side: 'both' }],
+        }),
         expect.objectContaining({ name: 'tag', isEqual: true }),
       ]),
     })
     await runSql(await open(target), `delete from part where id = 1100;`)
     expect((await copy(source, target, '--verify')).err).toBe(
-      'Table part differs: the source has 1201 rows, the target 1200.\n',
+      'Table part differs: the source has 1201 rows, the target 1200.\n  row 1100 is only in the source\n',
     )
   })
 

@@ -9,6 +9,7 @@ import {
   type CopyReport,
 } from '../../records/copy/copy-database.js'
 import type { TableComparison } from '../../records/copy/compare-tables.js'
+import { maxDifferences, type RowDifference } from '../../records/copy/find-differences.js'
 import type { Database } from '../../records/database.js'
 import type { Class } from '../../metadata/class.js'
 import { defineCommand, flag, moduleOption, type Terminal, UsageError } from '../command.js'
@@ -125,10 +126,25 @@ async function print(
   return true
 }
 
-function describeDifference({ name, source, target }: TableComparison): string {
-  return source.rows === target.rows
-    ? `Table ${name} differs: it has ${countOf(source.rows, 'row')} in both databases, but other values.`
-    : `Table ${name} differs: the source has ${countOf(source.rows, 'row')}, the target ${target.rows}.`
+function describeDifference({ name, source, target, differences }: TableComparison): string {
+  const difference =
+    source.rows === target.rows
+      ? `Table ${name} differs: it has ${countOf(source.rows, 'row')} in both databases, but other values.`
+      : `Table ${name} differs: the source has ${countOf(source.rows, 'row')}, the target ${target.rows}.`
+  const isCut = differences.length === maxDifferences
+  return [
+    difference,
+    ...differences.map((one) => `  ${describeRow(one)}`),
+    ...(isCut ? [`  These are the first ${maxDifferences} rows.`] : []),
+  ].join('\n')
+}
+
+/** `row 7, column price`. Values may be secret and are not printed. */
+function describeRow({ row, columns, side }: RowDifference): string {
+  const list = `column${columns.length === 1 ? '' : 's'} ${columns.join(', ')}`
+  if (side === 'both') return `row ${row}, ${list}`
+  if (columns.length === 0) return `row ${row} is only in the ${side}`
+  return `row ${row} of the ${side}, ${list}, compared with the most similar row`
 }
 
 /** Milliseconds between two lines: in a terminal, and in a file or a log. */

@@ -1,10 +1,20 @@
 /**
  * How rows are copied between databases of different engines. Every value is exchanged as text, in one form for all engines:
- * `5`, `true`, `15.50`, `2026-11-20T10:00:00.000Z`, `\x0aff`, JSON as it is stored. Null stays null.
+ * `5`, `true`, `15.50`, `2026-11-20T10:00:00.000Z`, `\x0aff`, JSON as it is stored, a list as JSON. Null stays null.
  */
 import type { ActualColumn } from './table-schema.js'
 import type { Runner } from './runner.js'
 import type { SqlWrapper } from './sql-text.js'
+import type { Column } from './table.js'
+
+/** A column of one of the databases. */
+export interface ExchangedColumn {
+  readonly column: ActualColumn
+  /** The digits of the fractions of seconds, for timestamps: 3 or 6. */
+  readonly digits: number
+  /** The field's column, if it is an array of the database where the database has arrays, and JSON elsewhere. */
+  readonly list: Column | undefined
+}
 
 /** Reads a column. */
 export interface ExchangeReader {
@@ -15,15 +25,16 @@ export interface ExchangeReader {
 }
 
 export interface ExchangeSql {
-  /** @param digits of the fractions of seconds, for timestamps: 3 or 6 */
-  readonly reader: (column: ActualColumn, digits: number) => ExchangeReader
+  readonly reader: (column: ExchangedColumn) => ExchangeReader
   /** Converts the exchanged text to the driver's value. Undefined if the driver takes the text. */
-  readonly writer: (column: ActualColumn) => ((text: string) => unknown) | undefined
+  readonly writer: (
+    column: Pick<ExchangedColumn, 'column' | 'list'>,
+  ) => ((text: string) => unknown) | undefined
   /** SQL around the placeholder of a value of the column. */
   readonly typed: (column: ActualColumn) => SqlWrapper
   /** The digits of the fractions of seconds that a column of timestamps can hold. Undefined for other columns. */
   readonly digitsOf: (column: ActualColumn) => number | undefined
-  /** Whether the database formats the JSON of a column anew, so that texts of equal values differ. */
+  /** Whether the database formats the JSON or list of a column anew, so that texts of equal values differ. */
   readonly formatsJson: (column: ActualColumn) => boolean
   /** SQL over the column `{c}` of its size in bytes. Undefined for columns with small values. */
   readonly sizeOf: (column: ActualColumn) => string | undefined
@@ -31,6 +42,8 @@ export interface ExchangeSql {
   readonly holdsNul: boolean
   /** The SQL name of the order of rows without a key. Undefined if a cursor reads them. */
   readonly rowOrder: string | undefined
+  /** The column that every table has, by whose value people find a row without a key: `ctid`. */
+  readonly rowPlace: ActualColumn
   /** @returns the last generated number of a column; undefined if the column or its counter has none */
   readonly readCounter: (
     runner: Runner,

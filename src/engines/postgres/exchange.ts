@@ -3,13 +3,22 @@ import { toDoubleText, withMicroseconds, type ExchangeSql } from '../contract/ex
 import { quote, quoteTable } from '../contract/quote.js'
 import { frameworkQuery } from '../contract/statement.js'
 import { postgresClassOf } from './conversions.js'
+import { arrayJson, toArrayText } from './declared-types.js'
 import { readTimestamp } from './timestamps.js'
 
 const asText = ['cast(', ' as text)'] as const
-const isTimestamp = /^timestamp/
+const isTimestamp = /^timestamp(?!.*\[\])/
+
+function isArray(type: string): boolean {
+  return type.endsWith('[]')
+}
 
 export const postgresExchange: ExchangeSql = {
-  reader: ({ type }, digits) => {
+  reader: ({ column: { type }, digits, list }) => {
+    if (list !== undefined && isArray(type)) {
+      const [before, after] = arrayJson(list)
+      return { sql: [`cast(${before}`, `${after} as text)`], toText: undefined }
+    }
     const sql = type === 'text' ? undefined : asText
     if (isTimestamp.test(type)) {
       const toText = (value: unknown): string =>
@@ -19,11 +28,12 @@ export const postgresExchange: ExchangeSql = {
     const isDouble = postgresClassOf(type) === 'real'
     return { sql, toText: isDouble ? (value) => toDoubleText(Number(value)) : undefined }
   },
-  writer: () => undefined,
+  writer: ({ column: { type }, list }) =>
+    list !== undefined && isArray(type) ? toArrayText : undefined,
   typed: ({ type }) => ['cast(', ` as ${type})`],
   digitsOf: ({ type, sql: declared = type }) =>
     isTimestamp.test(type) ? Number(/\((\d)\)/.exec(declared)?.[1] ?? 6) : undefined,
-  formatsJson: ({ type }) => type === 'jsonb',
+  formatsJson: ({ type }) => type === 'jsonb' || isArray(type),
   sizeOf: ({ type }) => {
     const valueClass = postgresClassOf(type)
     if (valueClass === 'bytes') return 'coalesce(octet_length({c}), 0)'
@@ -32,6 +42,7 @@ export const postgresExchange: ExchangeSql = {
   },
   holdsNul: false,
   rowOrder: undefined,
+  rowPlace: { name: 'ctid', type: 'tid', nullable: false, optional: false },
   readCounter: async (runner, table, column) => {
     const row = await runner.run(counterQuery, [quoteTable(table), column], 'first')
     return typeof row?.[0] === 'string' ? row[0] : undefined

@@ -16,13 +16,13 @@ import { decimals } from './functions.js'
 const timestampDigits = 6
 
 export const sqliteExchange: ExchangeSql = {
-  reader: ({ type }, digits) => {
+  reader: ({ column: { type }, digits }) => {
     const valueClass = sqliteClassOf(type)
     const scale = readDecimalType(type)?.scale ?? 0
     const reader = readers[valueClass ?? 'text']
     return reader(scale, digits)
   },
-  writer: ({ type }) => {
+  writer: ({ column: { type } }) => {
     switch (sqliteClassOf(type)) {
       case 'boolean':
         return (text) => (text === 'true' ? 1 : text === 'false' ? 0 : text)
@@ -47,6 +47,7 @@ export const sqliteExchange: ExchangeSql = {
   },
   holdsNul: true,
   rowOrder: 'rowid',
+  rowPlace: { name: 'rowid', type: 'integer', nullable: false, optional: false },
   readCounter: async (runner, table) => {
     const row = await runner.run(counterQuery, [table], 'first')
     return row === undefined ? undefined : String(row[0])

@@ -1,58 +1,33 @@
 /** Counts and hashes the rows of tables, and compares two databases. */
-import type { DatabaseSnapshot } from '../../engines/contract/exchange.js'
-import type { Dialect } from '../../engines/contract/dialect.js'
 import type { CopiedTable } from './copy-plan.js'
+import { findDifferences, type RowDifference } from './find-differences.js'
 import { checkRead, measureTable, readRows, type CopiedRow } from './read-rows.js'
-import { RowHash, toPlainJson } from './row-hash.js'
+import { formattedColumns, readingOf, type ReadSide } from './read-side.js'
+import { RowHash, toPlainRow } from './row-hash.js'
 
 export interface TableContent {
   readonly rows: number
   readonly hash: string
 }
 
-/** One side of a comparison. */
-export interface ReadSide {
-  readonly snapshot: DatabaseSnapshot
-  readonly dialect: Dialect
-  /** Whether it is the source, whose columns may have other types. */
-  readonly isSource: boolean
-}
-
 /** Hashes rows of a table, in the same form for every database. */
 export class TableHash {
   rows = 0
   readonly #hash = new RowHash()
-  /** The positions of JSON that one of the databases formats. */
   readonly #formatted: readonly number[]
 
-  constructor({ columns }: CopiedTable) {
-    this.#formatted = columns.flatMap(({ isFormatted }, index) => (isFormatted ? [index] : []))
+  constructor(table: CopiedTable) {
+    this.#formatted = formattedColumns(table)
   }
 
   add(row: CopiedRow): void {
     this.rows++
-    this.#hash.add(this.#formatted.length === 0 ? row : this.#toPlain(row))
+    this.#hash.add(toPlainRow(row, this.#formatted))
   }
 
   get content(): TableContent {
     return { rows: this.rows, hash: this.#hash.toString() }
   }
-
-  #toPlain(row: CopiedRow): CopiedRow {
-    return row.map((value, index) =>
-      value !== null && this.#formatted.includes(index) ? toPlainJson(value) : value,
-    )
-  }
-}
-
-/** @returns the part of a table that readers need */
-export function readingOf(table: CopiedTable, { dialect, isSource }: Omit<ReadSide, 'snapshot'>) {
-  const columns = table.columns.map(({ source, target, digits }) => ({
-    column: isSource ? source : target,
-    digits,
-  }))
-  const [name, key] = isSource ? [table.sourceName, table.key] : [table.name, table.targetKey]
-  return { dialect, table: name, columns, key }
 }
 
 /** @param onRows called after each batch with the number of rows so far */
@@ -77,6 +52,8 @@ export interface TableComparison {
   readonly source: TableContent
   readonly target: TableContent
   readonly isEqual: boolean
+  /** The first rows that differ. Empty if the tables are equal. */
+  readonly differences: readonly RowDifference[]
 }
 
 /** How far a comparison is, in rows. */
@@ -118,7 +95,8 @@ export async function compareTables(
     ])
     before += total
     const isEqual = one.rows === other.rows && one.hash === other.hash
-    comparisons.push({ name, source: one, target: other, isEqual })
+    const differences = isEqual ? [] : await findDifferences(table, [source, target])
+    comparisons.push({ name, source: one, target: other, isEqual, differences })
   }
   return comparisons
 }

@@ -12,8 +12,12 @@ import type {
 } from '../../engines/contract/exchange.js'
 import type { Database } from '../database.js'
 import { toSchema } from '../schema/schema.js'
-import { compareTables, readingOf, TableHash } from './compare-tables.js'
-import type { ReadSide, TableComparison, TableContent } from './compare-tables.js'
+import {
+  compareTables,
+  TableHash,
+  type TableComparison,
+  type TableContent,
+} from './compare-tables.js'
 import { copyError } from './copy-error.js'
 import { ownTablesOf, planCopy, type CopiedTable, type CopyPlan } from './copy-plan.js'
 import { CopyState, type TableState } from './copy-state.js'
@@ -34,6 +38,7 @@ import {
   type CopiedRow,
   type TableExtent,
 } from './read-rows.js'
+import { readingOf, type ReadSide } from './read-side.js'
 import { TableTransactions } from './table-transactions.js'
 import { RowInserter } from './write-rows.js'
 

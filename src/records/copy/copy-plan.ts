@@ -10,6 +10,7 @@ import type {
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Database } from '../database.js'
 import type { Table } from '../model/table.js'
 import { toSchema } from '../schema/schema.js'
@@ -20,6 +21,8 @@ export interface CopiedColumn {
   readonly target: ActualColumn
   /** The digits of the fractions of seconds that both columns can hold. 0 for other columns. */
   readonly digits: number
+  /** The field's column, if it is an array where the database has arrays. */
+  readonly list: Column | undefined
   /** Whether texts of equal JSON may differ. */
   readonly isFormatted: boolean
   /** Whether the database generates numbers for it. */
@@ -102,8 +105,8 @@ interface ListedTable {
   readonly sourceName: string
   /** The columns of the fields. */
   readonly declared: readonly string[]
-  /** Columns whose values the database computes. */
-  readonly computed: ReadonlySet<string>
+  /** The columns of the fields of a record, by their names. */
+  readonly fields: ReadonlyMap<string, Column>
   readonly foreignKeys: readonly ForeignKeySchema[]
 }
 
@@ -112,17 +115,17 @@ function listTables(source: CopySide, target: CopySide): ListedTable[] {
   const { tables } = target.database
   const { nameOf } = target.database.context.dialect.tables
   const [from, to] = [schemasOf(source, tables), schemasOf(target, tables)]
-  const computedOf = new Map(
+  const fieldsOf = new Map(
     [...tables].map(({ name, columns }) => [
       nameOf(name),
-      new Set(columns.filter((one) => one.isComputed).map((one) => one.name)),
+      new Map(columns.map((column) => [column.name, column])),
     ]),
   )
   const ofRecords = to.map(({ name, columns, foreignKeys }, index) => ({
     name,
     sourceName: from[index]?.name ?? name,
     declared: columns.map((column) => column.name),
-    computed: computedOf.get(name) ?? new Set<string>(),
+    fields: fieldsOf.get(name) ?? noFields,
     foreignKeys,
   }))
   const names = new Set(ofRecords.map(({ sourceName }) => sourceName))
@@ -132,18 +135,20 @@ function listTables(source: CopySide, target: CopySide): ListedTable[] {
       name,
       sourceName: name,
       declared: [],
-      computed: new Set<string>(),
+      fields: noFields,
       foreignKeys: [],
     }))
   return [...ofRecords, ...own]
 }
+
+const noFields: ReadonlyMap<string, Column> = new Map()
 
 function schemasOf({ database }: CopySide, tables: Iterable<Table>): TableSchema[] {
   return toSchema(tables, database.context.dialect, 0)
 }
 
 function toCopiedTable(
-  { name, sourceName, declared, computed, foreignKeys }: ListedTable,
+  { name, sourceName, declared, fields, foreignKeys }: ListedTable,
   { source, target, omissions, missing }: FoundTables,
 ): CopiedTable | undefined {
   const [from, to] = [source.catalogue.get(sourceName), target.catalogue.get(name)]
@@ -158,9 +163,11 @@ function toCopiedTable(
   const columns: CopiedColumn[] = []
   for (const column of from.columns.values()) {
     const other = to.columns.get(column.name)
-    const isComputed = column.isComputed === true || other?.isComputed === true
-    if (isComputed || computed.has(column.name)) continue
-    if (other !== undefined) columns.push(toCopied(column, other, dialectsOf(source, target)))
+    const field = fields.get(column.name)
+    const isComputed = [column, other, field].some((one) => one?.isComputed === true)
+    if (isComputed) continue
+    if (other !== undefined)
+      columns.push(toCopied([column, other], dialectsOf(source, target), field))
     else
       omissions.push(`${name}.${column.name} is not copied, because the target has no such column.`)
   }
@@ -190,9 +197,9 @@ function dialectsOf(source: CopySide, target: CopySide): readonly [Dialect, Dial
 }
 
 function toCopied(
-  source: ActualColumn,
-  target: ActualColumn,
+  [source, target]: readonly [ActualColumn, ActualColumn],
   [from, to]: readonly [Dialect, Dialect],
+  field: Column | undefined,
 ): CopiedColumn {
   const digits = [from.bulk.exchange.digitsOf(source), to.bulk.exchange.digitsOf(target)]
   const isCounted = [source, target].some(
@@ -203,6 +210,7 @@ function toCopied(
     source,
     target,
     digits: Math.min(...digits.map((one) => one ?? 0)),
+    list: field?.isArray === true ? field : undefined,
     isFormatted: from.bulk.exchange.formatsJson(source) || to.bulk.exchange.formatsJson(target),
     isCounted,
   }

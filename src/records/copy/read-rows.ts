@@ -1,10 +1,13 @@
 /** Reads all rows of a table in batches, in the order of its key, as exchanged texts. */
 import { setImmediate } from 'node:timers/promises'
 import { quote, quoteTable } from '../../engines/contract/quote.js'
-import type { ExchangeReader, DatabaseSnapshot } from '../../engines/contract/exchange.js'
+import type {
+  ExchangedColumn,
+  ExchangeReader,
+  DatabaseSnapshot,
+} from '../../engines/contract/exchange.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row, Statement } from '../../engines/contract/engine.js'
-import type { ActualColumn } from '../../engines/contract/table-schema.js'
 import { frameworkQuery, frameworkScript } from '../../engines/contract/statement.js'
 import { copyError } from './copy-error.js'
 
@@ -17,15 +20,10 @@ export interface RowBatch {
   readonly last: readonly (string | null)[]
 }
 
-export interface ReadColumn {
-  readonly column: ActualColumn
-  readonly digits: number
-}
-
 interface ReadOptions {
   readonly dialect: Dialect
   readonly table: string
-  readonly columns: readonly ReadColumn[]
+  readonly columns: readonly ExchangedColumn[]
   /** The names of the columns of the key. */
   readonly key: readonly string[]
   /** The bytes of the largest row, for the size of the batches. */
@@ -80,7 +78,7 @@ export async function* readRows(
 ): AsyncGenerator<RowBatch, void> {
   const { dialect, table, columns, key, rowSize } = options
   const limit = Math.max(1, Math.min(maxRows, Math.floor(maxBytes / (rowSize + 1))))
-  const readers = columns.map(({ column, digits }) => dialect.bulk.exchange.reader(column, digits))
+  const readers = columns.map((column) => dialect.bulk.exchange.reader(column))
   const positions = key.map((name) => columns.findIndex(({ column }) => column.name === name))
   const pages =
     key.length > 0
@@ -94,7 +92,7 @@ export async function* readRows(
   }
 }
 
-function selected(columns: readonly ReadColumn[], readers: readonly ExchangeReader[]): string {
+function selected(columns: readonly ExchangedColumn[], readers: readonly ExchangeReader[]): string {
   const list = columns.map(({ column: { name } }, index) => {
     const [before, after] = readers[index]?.sql ?? ['', '']
     return before + quote(name) + after
@@ -110,14 +108,14 @@ async function* readByKey(
 ): AsyncGenerator<readonly Row[]> {
   const { exchange } = dialect.bulk
   const parts = key.map((name) => columns.findIndex(({ column }) => column.name === name))
-  const keyColumns = parts.map((index) => (columns[index] as ReadColumn).column)
+  const keyColumns = parts.map((index) => columns[index] as ExchangedColumn)
   // With the name of the table, the column is meant, not its text in the result.
-  const list = keyColumns.map(({ name }) => `t.${quote(name)}`).join(', ')
+  const list = keyColumns.map(({ column }) => `t.${quote(column.name)}`).join(', ')
   const statementOf = (where: string): Statement =>
     frameworkQuery(
       `select ${selected(columns, readers)} from ${quoteTable(table)} t${where} order by ${list} limit ${limit}`,
     )
-  const values = keyColumns.map((column, index) => {
+  const values = keyColumns.map(({ column }, index) => {
     const [before, end] = exchange.typed(column)
     return `${before}${dialect.statements.placeholder(index + 1)}${end}`
   })
@@ -187,7 +185,7 @@ async function* readUnordered(
 /** Where a row comes from, for errors. */
 interface RowOrigin {
   readonly table: string
-  readonly columns: readonly ReadColumn[]
+  readonly columns: readonly ExchangedColumn[]
   /** The positions of the columns of the key. */
   readonly positions: readonly number[]
 }

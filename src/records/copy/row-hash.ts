@@ -8,39 +8,60 @@ import { tryParseJson } from '../../core/json.js'
 
 /** Two sums of 32 bits. A changed row changes them, except in one of 2^64 cases. */
 export class RowHash {
-  #first = 0
-  #second = 0
+  readonly #sums = new Uint32Array(2)
 
-  /** Each value counts with its length, so that no two rows have the same hash by design. */
   add(row: readonly (string | null)[]): void {
-    let [a, b] = [0xdeadbeef, 0x41c6ce57]
-    for (let column = 0; column < row.length; column++) {
-      const value = row[column] ?? null
-      const length = value === null ? -1 : value.length
-      a = Math.imul(a ^ length, 2654435761)
-      b = Math.imul(b ^ length, 1597334677)
-      if (value === null) continue
-      for (let index = 0; index < length; index++) {
-        const code = value.charCodeAt(index)
-        a = Math.imul(a ^ code, 2654435761)
-        b = Math.imul(b ^ code, 1597334677)
-      }
-    }
-    const first = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-    const second =
-      Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(first ^ (first >>> 13), 3266489909)
-    this.#first = (this.#first + first) >>> 0
-    this.#second = (this.#second + second) >>> 0
+    addHash(row, this.#sums, 0)
   }
 
   /** @returns 16 hexadecimal digits */
   toString(): string {
-    return [this.#first, this.#second].map((sum) => sum.toString(16).padStart(8, '0')).join('')
+    return [...this.#sums].map((sum) => sum.toString(16).padStart(8, '0')).join('')
   }
 }
 
+/**
+ * Adds the hash of a row to the two sums at a position. Each value counts with its length, so that no two rows have the same
+ * hash by design.
+ */
+export function addHash(
+  row: readonly (string | null)[],
+  sums: Uint32Array,
+  position: number,
+): void {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57]
+  for (let column = 0; column < row.length; column++) {
+    const value = row[column] ?? null
+    const length = value === null ? -1 : value.length
+    a = Math.imul(a ^ length, 2654435761)
+    b = Math.imul(b ^ length, 1597334677)
+    if (value === null) continue
+    for (let index = 0; index < length; index++) {
+      const code = value.charCodeAt(index)
+      a = Math.imul(a ^ code, 2654435761)
+      b = Math.imul(b ^ code, 1597334677)
+    }
+  }
+  const first = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  const second =
+    Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(first ^ (first >>> 13), 3266489909)
+  sums[position] = (sums[position] ?? 0) + first
+  sums[position + 1] = (sums[position + 1] ?? 0) + second
+}
+
+/** @param formatted the positions of JSON that one of the databases formats @returns the row as it is compared */
+export function toPlainRow(
+  row: readonly (string | null)[],
+  formatted: readonly number[],
+): readonly (string | null)[] {
+  if (formatted.length === 0) return row
+  return row.map((value, index) =>
+    value !== null && formatted.includes(index) ? toPlainJson(value) : value,
+  )
+}
+
 /** JSON with the keys of objects in order, without white space. */
-export function toPlainJson(text: string): string {
+function toPlainJson(text: string): string {
   const value = tryParseJson(text)
   return value === undefined ? text : JSON.stringify(sortKeys(value))
 }

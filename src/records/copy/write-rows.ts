@@ -21,7 +21,9 @@ export class RowInserter {
   constructor(table: CopiedTable, dialect: Dialect) {
     this.#table = table
     this.#dialect = dialect
-    this.#writers = table.columns.map(({ target }) => dialect.bulk.exchange.writer(target))
+    this.#writers = table.columns.map(({ target, list }) =>
+      dialect.bulk.exchange.writer({ column: target, list }),
+    )
     this.#keyPositions = table.key.map((name) =>
       table.columns.findIndex((column) => column.name === name),
     )
@@ -43,9 +45,10 @@ export class RowInserter {
   async #insert(runner: Runner, rows: readonly CopiedRow[]): Promise<void> {
     const { copy, lists } = this.#dialect.bulk
     if (copy !== undefined && (await this.#canCopy(runner))) {
-      await runner.run(this.#statementFor(1), [copy.write(rows)], 'count')
+      await runner.run(this.#statementFor(1), [copy.write(this.#convert(rows))], 'count')
     } else if (lists !== undefined) {
-      const values = this.#table.columns.map((_, index) => lists.write(rows, index))
+      const converted = this.#convert(rows)
+      const values = this.#table.columns.map((_, index) => lists.write(converted, index))
       await runner.run(this.#statementFor(1), values, 'count')
     } else {
       await this.#insertValues(runner, rows)
@@ -76,6 +79,16 @@ export class RowInserter {
       if (written instanceof Promise) await written
       start += count
     }
+  }
+
+  /** Values for a statement that takes all rows together. Most tables have no column that needs it. */
+  #convert(rows: readonly CopiedRow[]): readonly (readonly unknown[])[] {
+    if (this.#writers.every((write) => write === undefined)) return rows
+    return rows.map((row) => {
+      const values: unknown[] = []
+      this.#addValues(row, values)
+      return values
+    })
   }
 
   #addValues(row: CopiedRow, values: unknown[]): void {
@@ -117,14 +130,17 @@ export class RowInserter {
       })
     const head = `insert into ${quoteTable(name)} (${names.join(', ')}) `
     if (bulk.lists !== undefined) {
-      const { list, rows } = bulk.lists
+      const { list, rows, item } = bulk.lists
       const lists = columns.map(({ target }, index) => {
         const [before, after] = list(target.type)
         return before + statements.placeholder(index + 1) + after
       })
-      return frameworkChange('insert', `${head}select * from ${rows.join(lists.join(', '))}`, {
-        tables,
+      const items = columns.map(({ target }, index) => {
+        const [before, after] = item(target.type) ?? ['', '']
+        return `${before}v.${names[index] ?? ''}${after}`
       })
+      const from = `${rows.join(lists.join(', '))} v (${names.join(', ')})`
+      return frameworkChange('insert', `${head}select ${items.join(', ')} from ${from}`, { tables })
     }
     const row = `(${columns.map((_, index) => statements.placeholder(index + 1)).join(', ')})`
     const list = Array.from({ length: count }, () => row).join(', ')
