@@ -1,7 +1,7 @@
 /** Reads all rows of a list of the program in pages. */
 import type { TextValues } from '../http/query-string.js'
 import { hasKey } from '../engines/contract/table.js'
-import { keyOrder } from '../records/filters/order.js'
+import { pageOrder } from '../records/filters/order.js'
 import { writeOffsetCursor } from '../records/filters/search.js'
 import type { Repository } from '../records/repository.js'
 import { readCrudQuery } from '../records/rest/crud-query.js'
@@ -16,7 +16,7 @@ export async function* pagesOf(
 ): AsyncGenerator<readonly object[], void> {
   const { table } = records
   const { where, orderBy } = readCrudQuery(table, query).options
-  const order = (orderBy.length === 0 ? keyOrder(table) : orderBy) as never
+  const order = pageOrder(table, orderBy) as never
   const options = { where, orderBy: order, with: relations, limit: pageSize }
   let cursor: { after?: string } = {}
   let count = 0

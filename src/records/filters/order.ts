@@ -17,7 +17,7 @@ import { type Order, type OrderTerm, ascending, byKey } from '../../sql/order.js
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
-import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
+import { hasKey, storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { nest, type Nested } from './nested-names.js'
 import type { Direction } from '../model/record-types.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
@@ -39,6 +39,23 @@ export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Or
 /** The order by key, as `orderBy` writes it. */
 export function keyOrder({ key }: Pick<Table, 'key'>): Record<string, 'asc'>[] {
   return storedColumnsOf(key).map(({ property }) => ({ [property]: 'asc' }))
+}
+
+/**
+ * The order in which all rows are read in pages: as `orderBy` says, or by key. Rows without a key are ordered by their other
+ * fields too. In an order that is not unique, some rows would be in two pages, and others in none.
+ *
+ * @param orderBy may be empty
+ */
+export function pageOrder(
+  table: Pick<Table, 'key' | 'columns'>,
+  orderBy: readonly FieldOrder[],
+): readonly FieldOrder[] {
+  if (hasKey(table)) return orderBy.length === 0 ? keyOrder(table) : orderBy
+  const names = new Set(orderBy.flatMap((one) => Object.keys(one)))
+  const others = table.columns.filter((one) => !names.has(one.property) && isOrdered(one))
+  const orders = others.map(({ property }): FieldOrder => ({ [property]: 'asc' }))
+  return [...orderBy, ...orders].slice(0, maxTerms)
 }
 
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {

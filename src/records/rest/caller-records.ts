@@ -17,7 +17,7 @@ import type { RowBy, RowOf } from '../model/loaded-rows.js'
 import type { SelectOptions } from '../model/record-types.js'
 import { readId } from '../model/record-key.js'
 import { hasKey } from '../../engines/contract/table.js'
-import { keyOrder } from '../filters/order.js'
+import { pageOrder } from '../filters/order.js'
 import { writeOffsetCursor } from '../filters/search.js'
 import type { Table } from '../model/table.js'
 import { checkCost } from '../budget/check-cost.js'
@@ -195,7 +195,7 @@ export class CallerRecords<T extends object = object> {
     let limit = Math.min(maxRows, Math.max(1, Math.floor(pageBytes / rowBytes)))
     const { where, orderBy } = readCrudQuery(this.#table, query).options
     checkCost(this.#table, { where, orderBy, limit }, sizes, defaultLimits.cost)
-    const order = (orderBy.length === 0 ? keyOrder(this.#table) : orderBy) as never
+    const order = pageOrder(this.#table, orderBy) as never
     let cursor: { after?: string } = {}
     let count = 0
     for (;;) {
