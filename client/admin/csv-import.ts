@@ -5,7 +5,7 @@ import { el, listen, newId, replace } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { markBusy } from './form.js'
 import { link, pathTo } from './navigation.js'
-import { displayLabel, labelAt, labelOf, type RecordInfo } from './schema.js'
+import { displayLabel, keyFieldsOf, labelAt, labelOf, type RecordInfo } from './schema.js'
 import { openView } from './view.js'
 import { withCount } from './format.js'
 import { translate } from './translate.js'
@@ -100,7 +100,10 @@ class ImportView {
         relation.ids === undefined ? [] : withName(labelOf(relation), relation.ids),
       ),
     ]
-    return translate('importHelp', { columns: names.join(', '), key: record.key })
+    return translate('importHelp', {
+      columns: names.join(', '),
+      key: keyFieldsOf(record).join(', '),
+    })
   }
 
   async #runCheck(): Promise<void> {

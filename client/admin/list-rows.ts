@@ -3,7 +3,7 @@ import type { ListLocation, SearchMode } from './list-location.js'
 import { pageSize } from './pager.js'
 import { request, rowsOf, statusOf } from './requests.js'
 import { readTotal, type RowTotal } from './row-total.js'
-import { keyOf, type PageRow } from './schema.js'
+import { keyFieldsOf, keyOf, type PageRow } from './schema.js'
 
 export interface ListPage {
   /** The path of the request. */
@@ -71,7 +71,7 @@ export async function readKeys(
   report: (count: number) => void,
 ): Promise<string[]> {
   const { record } = list
-  const { key } = record
+  const key = keyFieldsOf(record).join(',')
   const params = list.toFilterParams({ orderBy: key, fields: key, limit: '1000', count: 'none' })
   const keys: string[] = []
   for (;;) {

@@ -16,7 +16,15 @@ import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from
 import { showList } from './list.js'
 import { showCopy, showNew } from './form.js'
 import { showRow } from './row.js'
-import { setSchema, may, expandSchema, recordAt, schema, type CompactSchema } from './schema.js'
+import {
+  setSchema,
+  may,
+  expandSchema,
+  hasKey,
+  recordAt,
+  schema,
+  type CompactSchema,
+} from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { clearTitles } from './titles.js'
 import { showStart } from './start.js'
@@ -41,9 +49,8 @@ async function draw(): Promise<void> {
   const record = recordAt(path)
   const isCopy =
     parts.length === 3 && third === 'copy' && record !== undefined && may(record, 'create')
-  if (record === undefined || (parts.length > 2 && !isCopy)) {
-    openView(undefined, translate('notFound')).show(el('p', {}, translate('nothingHere')))
-  } else if (second === undefined) await showList(record, query)
+  if (record === undefined || (parts.length > 2 && !isCopy)) showNothing()
+  else if (second === undefined) await showList(record, query)
   else if (isCopy) await showCopy(record, second)
   else if (second === 'new' && may(record, 'create')) showNew(record, query)
   else if (second === 'import' && (may(record, 'create') || may(record, 'update')))
@@ -64,7 +71,12 @@ async function draw(): Promise<void> {
       ({ showChart }) => showChart(record, query),
     )
   else if (second === 'history' && record.history === true) await showHistory(record, query)
-  else await showRow(record, second)
+  else if (hasKey(record)) await showRow(record, second)
+  else showNothing()
+}
+
+function showNothing(): void {
+  openView(undefined, translate('notFound')).show(el('p', {}, translate('nothingHere')))
 }
 
 /** Opens a view whose module is loaded now, unless the user has opened another view meanwhile. */

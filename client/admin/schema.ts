@@ -89,10 +89,10 @@ export interface RecordInfo {
   readonly one: string
   readonly group?: string
   readonly help?: string
-  /** The field that is the key, or the fields between commas: `orderId,line`. */
-  readonly key: string
+  /** The field that is the key, or the fields between commas: `orderId,line`. Missing where rows have no key. */
+  readonly key?: string
   /** `text`: of several fields, as the JSON list of their values. */
-  readonly keyKind: 'int' | 'uuid' | 'text'
+  readonly keyKind?: 'int' | 'uuid' | 'text'
   /** The fields of a key of several fields. */
   readonly keyFields?: readonly string[]
   readonly title: string
@@ -221,8 +221,11 @@ export function labelAt(record: RecordInfo, name: string): string {
 export const withLabel = (message: string, path: string, label: string): string =>
   path !== '' && message.startsWith(`${path} `) ? label + message.slice(path.length) : message
 
+/** Whether rows have a key. Others are listed only: they have no page of their own. */
+export const hasKey = ({ key }: RecordInfo): boolean => key !== undefined
+
 /** The key of a row as one value: of several fields, the JSON list of their values. */
-export function keyValueOf({ key, keyFields }: RecordInfo, row: PageRow): string | number {
+export function keyValueOf({ key = '', keyFields }: RecordInfo, row: PageRow): string | number {
   if (keyFields === undefined) return row[key] as string | number
   return JSON.stringify(keyFields.map((name) => row[name]))
 }
@@ -230,10 +233,11 @@ export function keyValueOf({ key, keyFields }: RecordInfo, row: PageRow): string
 export const keyOf = (record: RecordInfo, row: PageRow): string => String(keyValueOf(record, row))
 
 /** The fields of a key. */
-export const keyFieldsOf = ({ key, keyFields = [key] }: RecordInfo): readonly string[] => keyFields
+export const keyFieldsOf = ({ key, keyFields }: RecordInfo): readonly string[] =>
+  keyFields ?? (key === undefined ? [] : [key])
 
 /** The values of a key by field. */
-export function keyPartsOf({ key, keyFields }: RecordInfo, value: unknown): PageRow {
+export function keyPartsOf({ key = '', keyFields }: RecordInfo, value: unknown): PageRow {
   if (keyFields === undefined) return { [key]: value }
   const parts = JSON.parse(String(value)) as unknown[]
   return Object.fromEntries(keyFields.map((name, index) => [name, parts[index]]))

@@ -75,7 +75,8 @@ async function readNested(
   const target = recordNamed(relation.to)
   if (target === undefined || relation.by === undefined) return []
   const conditions = backConditions(record, relation, key)
-  const params = { ...conditions, limit: 200, count: 'none', orderBy: target.key }
+  const order = target.key === undefined ? {} : { orderBy: target.key }
+  const params = { ...conditions, limit: 200, count: 'none', ...order }
   const { data } = await request<PageRow[]>('GET', rowsOf(target), { params })
   return data
 }

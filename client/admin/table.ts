@@ -5,6 +5,8 @@ import { icon } from './icon.js'
 import { makeCell } from './components.js'
 import { link, pathTo } from './navigation.js'
 import {
+  hasKey,
+  keyFieldsOf,
   keyOf,
   labelOf,
   recordNamed,
@@ -80,8 +82,14 @@ export class RowTable {
 
   /** The fields to request for the columns, comma-separated. */
   get fields(): string {
-    const { key, title } = this.record
-    return [...new Set([key, title, ...this.#columns.map(({ field }) => field.name)])].join(',')
+    const { record } = this
+    return [
+      ...new Set([
+        ...keyFieldsOf(record),
+        record.title,
+        ...this.#columns.map(({ field }) => field.name),
+      ]),
+    ].join(',')
   }
 
   /** Replaces the selection. */
@@ -96,7 +104,9 @@ export class RowTable {
   }
 
   focusFirstRow(): void {
-    this.#rows.querySelector<HTMLElement>('a.title')?.focus({ preventScroll: true })
+    const title = this.#rows.querySelector<HTMLElement>('a.title')
+    const target = title ?? this.#head.querySelector<HTMLElement>('button')
+    target?.focus({ preventScroll: true })
   }
 
   focusHead({ name }: TableColumn): void {
@@ -137,7 +147,7 @@ export class RowTable {
     this.#visibleRows = rows
     this.#drawHead(orderBy)
     const focused = document.activeElement
-    const nodes = rows.map((row) => this.#rowOf(row, isLive))
+    const nodes = rows.map((row, index) => this.#rowOf(row, index, isLive))
     const isSame =
       nodes.length === this.#rows.children.length &&
       nodes.every((node, index) => node === this.#rows.children[index])
@@ -219,9 +229,10 @@ export class RowTable {
     )
   }
 
-  #rowOf(row: PageRow, isLive: boolean): HTMLTableRowElement {
+  /** @param index the place of the row, which identifies a row without a key */
+  #rowOf(row: PageRow, index: number, isLive: boolean): HTMLTableRowElement {
     const { record } = this
-    const key = keyOf(record, row)
+    const key = hasKey(record) ? keyOf(record, row) : String(index)
     const cells = this.#columns.map((column) => [column, cellOf(record, row, column)] as const)
     const text = cells
       .map(([{ field }, cell]) => [
@@ -231,15 +242,6 @@ export class RowTable {
       .join('\0')
     const cached = this.#rowNodes.get(key)
     if (cached?.text === text) return cached.node
-    const box = el('input', {
-      type: 'checkbox',
-      'aria-label': translate('selectRow', { title: titleOf(record, row) }),
-      'data-key': key,
-      onchange: () => {
-        this.#select(key, box.checked)
-        this.#showSelected()
-      },
-    })
     const node: HTMLTableRowElement = el(
       'tr',
       {
@@ -249,13 +251,26 @@ export class RowTable {
           node.classList.remove('fresh')
         },
       },
-      this.options.isSelectable && el('td', { class: 'box' }, box),
+      this.options.isSelectable && el('td', { class: 'box' }, this.#boxOf(row, key)),
       ...cells.map(([column, cell]) =>
         el('td', { class: classOf(column), 'data-label': column.label, dir: 'auto' }, cell),
       ),
     )
     this.#rowNodes.set(key, { text, node })
     return node
+  }
+
+  #boxOf(row: PageRow, key: string): HTMLElement {
+    const box = el('input', {
+      type: 'checkbox',
+      'aria-label': translate('selectRow', { title: titleOf(this.record, row) }),
+      'data-key': key,
+      onchange: () => {
+        this.#select(key, box.checked)
+        this.#showSelected()
+      },
+    })
+    return box
   }
 
   #select(key: string, isSelected: boolean): void {
@@ -311,7 +326,7 @@ function allColumns(record: RecordInfo): TableColumn[] {
 }
 
 /** The column with the title of rows whose key has several fields, if none of their fields is a title. */
-function keyColumn({ key, keyFields, title, one, fields }: RecordInfo): TableColumn[] {
+function keyColumn({ key = '', keyFields, title, one, fields }: RecordInfo): TableColumn[] {
   const [first] = fields.filter(({ name }) => keyFields?.includes(name))
   if (first === undefined || title !== key) return []
   return [{ name: key, label: one, field: { ...first, name: key }, target: undefined, order: key }]
@@ -407,7 +422,7 @@ function cellOf(record: RecordInfo, row: PageRow, { name, field, target }: Table
   const text = toFieldText(field, value)
   const { cell: path } = field
   const component = path === undefined ? undefined : makeCell(record, { row, value, path }, text)
-  if (name === record.title)
+  if (name === record.title && hasKey(record))
     return link(
       pathTo(record.path, keyOf(record, row)),
       { class: 'title clamp' },

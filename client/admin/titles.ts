@@ -63,7 +63,7 @@ export async function loadTitles(record: RecordInfo, keys: Iterable<unknown>): P
  */
 function keyConditions(record: RecordInfo, keys: readonly string[]): Params {
   if (record.keyFields === undefined)
-    return { [`${record.key}.in`]: keys.join(','), limit: keys.length }
+    return { [`${record.key ?? ''}.in`]: keys.join(','), limit: keys.length }
   const parts = keys.map((key) => keyPartsOf(record, key))
   const conditions = record.keyFields.map((name): [string, string[]] => [
     `${name}.in`,

@@ -77,20 +77,6 @@ const records = [Order, OrderLine, Parcel, Tag]
 })
 class Page {}
 
-@Row({ key: false })
-class Sum {
-  @Field('integer') amount!: number
-}
-
-it('refuses a record without a key', async () => {
-  const page = { path: '/admin', roles: 'clerk', records: [Sum], login: { path: '/login' } }
-  @Module({ controllers: [OpenLogin], records: [Sum], imports: [admin(page)] })
-  class Wrong {}
-  await expect(testApplication(Wrong)).rejects.toThrow(
-    'admin: records names Sum, which has no key.',
-  )
-})
-
 describe.each(await startBothEngines())('keys of several fields on %s', (_name, open) => {
   let app: TestApplication
   let orderLine: RecordInfo

@@ -1,43 +1,14 @@
 /** The admin page in a real Chromium edits, shows, sorts and filters fields of a kind that it does not know. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  Auth,
-  bootstrap,
-  Controller,
-  Database,
-  Field,
-  Module,
-  NoAuth,
-  Post,
-  Record,
-  reply,
-  type Application,
-  type Reply,
-} from 'filigree'
+import { bootstrap, Database, Field, Module, Record, type Application } from 'filigree'
 import { Admin, admin } from 'filigree/admin'
 import type { Page } from 'playwright-core'
 import { addMoney } from '../contracts/kind-samples.js'
 import type { KindName } from '../public-types.js'
+import { Login } from './admin-login.js'
 import { buttonOf, signInAs, statusOf, visitAdmin } from './admin-visit.js'
 
 addMoney()
-
-class Credentials {
-  @Field('string') name!: string
-  @Field('string') password!: string
-}
-
-@Controller('/login')
-class Login {
-  static readonly inject = [Auth]
-  constructor(private readonly auth: Auth) {}
-
-  @Post({ body: Credentials })
-  @NoAuth
-  async login(body: Credentials): Promise<Reply> {
-    return reply({}).freshToken(await this.auth.getToken({ sub: body.name, roles: ['clerk'] }))
-  }
-}
 
 @Record
 @Admin({ title: 'name', list: ['name', 'total'] })

@@ -1,6 +1,7 @@
 /** Finds rows by their titles in all records of the page, for the jump dialog. */
 import type { HttpRequest } from '../../index.js'
 import {
+  hasKey,
   maxSearchedRows,
   yieldToEventLoop,
   type PageRecord,
@@ -35,7 +36,7 @@ export async function findByTitle(
 
 async function findInRecord({ records }: PageRecord, text: string): Promise<JumpTarget[]> {
   const rights = await records.rights()
-  if (!rights.may.read) return []
+  if (!rights.may.read || !hasKey(rights)) return []
   const title = titleOf(rights)
   const field = rights.fields.find(({ name }) => name === title)
   if (field?.presentation.isFreeText !== true) return []

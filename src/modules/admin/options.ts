@@ -18,6 +18,7 @@ import {
 } from './declare.js'
 import { findFieldProblems, findPageProblems, type AdminPage } from './components.js'
 import { findLanguageProblems, isLanguages, type LanguageTexts } from './languages.js'
+import { hasKey } from './page-records.js'
 import { parseColour } from './theme.js'
 
 const loginRemedy = "Write the application's sign-in: { path: '/login' }."
@@ -134,6 +135,7 @@ function isPair(
 function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Problem[] {
   if (options.people === undefined) return []
   const { type, field } = resolvePeople(options) ?? {}
+  const described = type && describeRecord(type)
   if (type === undefined || !types.includes(type))
     return [
       invalid(
@@ -141,7 +143,14 @@ function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Pro
         "Write people: User, or people: [User, 'email'], and list User in records.",
       ),
     ]
-  const names = (describeRecord(type)?.fields ?? [])
+  if (described !== undefined && !hasKey(described))
+    return [
+      invalid(
+        `admin: people is ${type.name}, which has no key.`,
+        'Write people: User, a record with a key.',
+      ),
+    ]
+  const names = (described?.fields ?? [])
     .filter(({ kind, list }) => kind === 'string' && !list)
     .map(({ name }) => name)
   if (field === undefined || names.includes(field)) return []
@@ -172,13 +181,6 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
       problems.push(invalid(`admin: records names ${type.name}, which is not a record.`, fix))
       continue
     }
-    if (described.key.parts?.length === 0)
-      problems.push(
-        invalid(
-          `admin: records names ${type.name}, which has no key.`,
-          'Leave it out: the page shows rows by their keys.',
-        ),
-      )
     const other = typesByPlural.get(described.plural)
     if (other !== undefined) {
       const fix =
@@ -189,9 +191,33 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
       problems.push(invalid(message, fix))
     }
     typesByPlural.set(described.plural, type)
-    problems.push(...findAdminProblems(described), ...findActionProblems(type))
+    problems.push(
+      ...findAdminProblems(described),
+      ...findKeyProblems(described),
+      ...findActionProblems(type),
+    )
   }
   problems.push(...findPageProblems(options.pages ?? [], [...typesByPlural.keys()]))
+  return problems
+}
+
+/** Reports what the page can do only for rows with a key. */
+function findKeyProblems(record: RecordDescription): Problem[] {
+  if (hasKey(record)) return []
+  const { type } = record
+  const isMissing = `but ${type.name} has no key`
+  const problems: Problem[] = []
+  if (readAdmin(type).history === true)
+    problems.push(
+      invalid(`@Admin of ${type.name}: history is set, ${isMissing}.`, 'Remove history.'),
+    )
+  for (const method of AdminAction.read(type).keys())
+    problems.push(
+      invalid(
+        `@AdminAction of ${type.name}.${method}: an action runs for rows, ${isMissing}.`,
+        'Remove the action.',
+      ),
+    )
   return problems
 }
 

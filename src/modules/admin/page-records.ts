@@ -73,13 +73,19 @@ export class PageRecords {
   }
 }
 
+/** Whether rows have a key. Rows of views, and of some tables of other programs, have none: they are only listed. */
+export function hasKey({ key }: Pick<RecordDescription, 'key'>): boolean {
+  return key.parts?.length !== 0
+}
+
 /**
  * Normalizes a key, so that one row always has the same key text.
  *
  * @throws {HttpError} 404 if the value cannot be a key of the record
  */
-export function readId({ described: { key } }: PageRecord, id: unknown): string {
-  const text = typeof id === 'number' || typeof id === 'string' ? key.read(String(id)) : undefined
+export function readId({ described }: PageRecord, id: unknown): string {
+  const isText = typeof id === 'number' || typeof id === 'string'
+  const text = isText && hasKey(described) ? described.key.read(String(id)) : undefined
   if (text === undefined) throw notFound()
   return text
 }

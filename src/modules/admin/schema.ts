@@ -10,6 +10,7 @@ import {
 } from '../../index.js'
 import { AdminAction, readAdmin } from './declare.js'
 import { isToOne } from './options.js'
+import { hasKey } from './page-records.js'
 
 export type SchemaPart = Record<string, unknown>
 
@@ -36,7 +37,6 @@ export function describeForPage(rights: RecordRights, view: PageView): SchemaPar
   const { group, help, history, fields: components, ...names } = readAdmin(type)
   const visibleRelations = relations.filter(({ target }) => pageTypes.has(target))
   const pickers = new Map(visibleRelations.filter(isToOne).map(({ by, name }) => [by, name]))
-  const { key: keyField } = rights
   return withoutEmpty({
     name: type.name,
     path: plural,
@@ -44,9 +44,11 @@ export function describeForPage(rights: RecordRights, view: PageView): SchemaPar
     one: names.label ?? toLabel(type.name),
     group,
     help: visible.textOf(type, help),
-    key: keyField.name,
-    keyKind: keyKinds[key.kind],
-    keyFields: key.parts,
+    ...(hasKey(rights) && {
+      key: key.name,
+      keyKind: keyKinds[key.kind],
+      keyFields: key.parts,
+    }),
     title: titleOf(rights),
     list: columnsOf(rights, pageTypes),
     can: (may.create ? 'c' : '') + (may.update ? 'u' : '') + (may.delete ? 'd' : ''),
@@ -122,12 +124,14 @@ export function shareFields(records: readonly SchemaPart[]): {
   return { fields: shared.values, records: compact }
 }
 
-/** The field that names a row. */
-export function titleOf({ type, key, fields }: RecordDescription): string {
+/** The field that names a row. Of a record without a key it may be the first field, or empty without fields. */
+export function titleOf(record: RecordDescription): string {
+  const { type, key, fields } = record
   const { title } = readAdmin(type)
   const names = fields.filter(({ list }) => !list).map(({ name }) => name)
-  if (title !== undefined) return names.includes(title) ? title : key.name
-  return defaultTitles.find((name) => names.includes(name)) ?? key.name
+  const other = hasKey(record) ? key.name : (names[0] ?? '')
+  if (title !== undefined) return names.includes(title) ? title : other
+  return defaultTitles.find((name) => names.includes(name)) ?? other
 }
 
 function columnsOf(rights: RecordRights, pageTypes: ReadonlySet<Class>): string[] {
