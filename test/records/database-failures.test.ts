@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { connect, type Database, Field, Record, type Repository } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { failure } from './failure.js'
-import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
+import { Client, startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { readSql, runSql } from './run-sql.js'
 import { waitUntil } from '../wait-until.js'
 
@@ -374,6 +374,56 @@ describe('a PostgreSQL server', () => {
     expect((await entries.create({ name: 'after' })).name).toBe('after')
   })
 
+  describe('with a synchronous replica that does not respond', () => {
+    beforeAll(async () => {
+      await entries.deleteWhere({})
+      await setServer(server, 'synchronous_standby_names', 'gone')
+    })
+    afterAll(() => setServer(server, 'synchronous_standby_names', ''))
+
+    it.each([
+      ['a single write', () => entries.create({ name: 'a' })],
+      ['many rows', () => entries.insertMany([{ name: 'a' }])],
+      [
+        'a transaction',
+        () => database.transaction((tx) => tx.records(Entry).create({ name: 'a' })),
+      ],
+    ])('does not confirm %s when the wait for the replica is cancelled', async (_, write) => {
+      const refused = expect(write()).rejects.toMatchObject(unavailable)
+      await cancelWait(server)
+      await refused
+      expect(await entries.count()).toBe(1)
+      const clearing = entries.deleteWhere({}).catch(() => undefined)
+      await cancelWait(server)
+      await clearing
+    })
+  })
+
+  it('that accepts writes on new connections only gets new ones, as after a failover', async () => {
+    const url = await server.createDatabase()
+    const name = new URL(url).pathname.slice(1)
+    const first = await connect(url, { records: [Entry] })
+    await first.sync()
+    await first.close()
+    await runOn(server.url, `alter database ${name} set default_transaction_read_only = on`)
+    const stuck = await connect(url, { records: [Entry] })
+    try {
+      await runOn(server.url, `alter database ${name} reset default_transaction_read_only`)
+      const create = (): Promise<boolean> =>
+        stuck
+          .records(Entry)
+          .create({ name: 'a' })
+          .then(
+            () => true,
+            () => false,
+          )
+      expect(await create()).toBe(false)
+      await waitUntil(create, 10_000)
+    } finally {
+      await stuck.close()
+    }
+  })
+
   it('retries one of two transactions that conflict', async () => {
     await entries.create({ name: 'a' })
     let runs = 0
@@ -416,6 +466,33 @@ describe('a PostgreSQL server', () => {
     expect(await entries.list()).toHaveLength(1)
   })
 })
+
+async function runOn(url: string, text: string): Promise<readonly unknown[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Changes a setting of the whole server, and waits until it holds. */
+async function setServer(server: OwnPostgres, name: string, value: string): Promise<void> {
+  await runOn(server.url, `alter system set ${name} = '${value}'`)
+  await runOn(server.url, 'select pg_reload_conf()')
+  const read = `select current_setting('${name}') as value`
+  await waitUntil(async () => {
+    const [row] = await runOn(server.url, read)
+    return (row as { readonly value: string }).value === value
+  })
+}
+
+/** Cancels a commit that waits for a synchronous replica. */
+async function cancelWait(server: OwnPostgres): Promise<void> {
+  const cancel = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
+  await waitUntil(async () => (await runOn(server.url, cancel)).length > 0)
+}
 
 /** A barrier: resolves for all callers once `count` of them have arrived. */
 function barrier(count: number): () => Promise<void> {

@@ -217,6 +217,13 @@ export class Call implements PooledCall {
     return null
   }
 
+  handleUnreplicatedCommit(): void {
+    this.#protocolError ??= new EngineError(
+      'unavailable',
+      'The commit was cancelled while it waited for the synchronous replica, so a failover may lose it.',
+    )
+  }
+
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
     const connection = this.#connection as PooledConnection
     this.#describe(connection.readColumns(fields))

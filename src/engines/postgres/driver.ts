@@ -75,6 +75,7 @@ export interface Client {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: Notification) => void): unknown
+  on(event: 'notice', listener: (message: Notice) => void): unknown
 }
 
 /** The low-level protocol. */
@@ -98,6 +99,12 @@ export interface ParameterDescription {
 export interface Notification {
   readonly channel: string
   readonly payload?: string
+}
+
+/** A message of the server beside the result, such as a warning. */
+export interface Notice {
+  /** The server's function that sent it, which is not translated. */
+  readonly routine?: string
 }
 
 export interface Query {

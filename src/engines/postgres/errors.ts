@@ -6,23 +6,33 @@ import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
 export function convertPostgresError(error: unknown): unknown {
   if (error instanceof EngineError) return error
   // Not by `instanceof`: errors of sockets may come from another realm.
-  const { code, message, constraint, column, detail } = (error ?? {}) as Partial<
+  const { code, message, constraint, column, detail, routine } = (error ?? {}) as Partial<
     Record<string, unknown>
   >
   if (typeof message !== 'string') return error
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
+    const refusesWrites = isReadOnlyServer(code, routine)
     const details = {
       ...(typeof constraint === 'string' && { constraint }),
       ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
       ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
       ...(code.startsWith('22') && refusedIn(message)),
-      ...(code === '25006' && { isReadOnly: true }),
+      ...(refusesWrites && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
-    const kind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+    const readKind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+    const kind = refusesWrites ? 'unavailable' : readKind
     return new EngineError(kind, message, error, details)
   }
   return isLost(code, message) ? new EngineError('unavailable', message, error) : error
+}
+
+/**
+ * Whether the server accepts no writes: it refuses the statement, or a transaction that is `serializable`, which a replica
+ * reports as a setting that it does not support.
+ */
+export function isReadOnlyServer(code: unknown, routine: unknown): boolean {
+  return code === '25006' || (code === '0A000' && routine === 'call_enum_check_hook')
 }
 
 /**
@@ -65,8 +75,6 @@ const exact: Readonly<Record<string, EngineErrorKind>> = {
   '23503': 'reference',
   '23001': 'reference',
   '2200H': 'keysExhausted',
-  // `read_only_sql_transaction`: a replica took over, or the disk is protected.
-  '25006': 'unavailable',
   '40001': 'conflict',
   '40P01': 'conflict',
   '55P03': 'unavailable',

@@ -12,7 +12,7 @@ import {
   type ParameterDescription,
   type Submittable,
 } from './driver.js'
-import { endsConnection } from './errors.js'
+import { endsConnection, isReadOnlyServer } from './errors.js'
 import { maxNames, type Preparation, type PreparedStatements } from './prepared-statements.js'
 
 /** A statement that a connection runs. */
@@ -21,6 +21,8 @@ export interface PooledCall extends Submittable, ListItem<PooledCall> {
   /** Called before it is passed to the connection's client. */
   started(connection: PooledConnection): void
   handleParameterDescription(message: ParameterDescription): void
+  /** Its commit did not wait for the synchronous replica, so a failover may lose it. */
+  handleUnreplicatedCommit(): void
   /** It takes so long that no other call may use the connection. */
   becomeExclusive(connection: PooledConnection): void
   /** Runs the statement again elsewhere. */
@@ -43,6 +45,16 @@ export interface ConnectionParts {
 const maxBufferedStatements = 8
 /** Milliseconds between two attempts to cancel a running statement. */
 const cancelInterval = 250
+/**
+ * The function of the server that waits for a synchronous replica. If the wait is cancelled, the server reports success with
+ * a warning, although the commit is only on this server. Source: PostgreSQL, syncrep.c.
+ */
+const waitForReplica = 'SyncRepWaitForLSN'
+/**
+ * Milliseconds after which a connection whose server has become a replica is opened again. A younger one leads to a server
+ * that was one before.
+ */
+const reopenAfter = 1000
 
 export class PooledConnection {
   readonly client: Client
@@ -79,6 +91,9 @@ export class PooledConnection {
     this.#onLost = onLost
     client.connection.on('parameterDescription', (message) => {
       this.calls.first?.handleParameterDescription(message)
+    })
+    client.on('notice', ({ routine }) => {
+      if (routine === waitForReplica) this.calls.first?.handleUnreplicatedCommit()
     })
   }
 
@@ -157,9 +172,15 @@ export class PooledConnection {
   }
 
   checkError(error: unknown): void {
-    if (this.isBroken || !endsConnection(error)) return
+    if (this.isBroken || !(endsConnection(error) || this.#leadsToReplica(error))) return
     this.isBroken = true
     this.#onLost()
+  }
+
+  /** After a failover, only a new connection reaches the server that accepts writes. */
+  #leadsToReplica(error: unknown): boolean {
+    const { code, routine } = (error ?? {}) as Partial<Record<string, unknown>>
+    return isReadOnlyServer(code, routine) && performance.now() - this.openedAt > reopenAfter
   }
 
   #send(call: PooledCall): void {

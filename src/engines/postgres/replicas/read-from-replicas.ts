@@ -101,7 +101,7 @@ function mayPassOnPrimary(error: unknown): error is EngineError {
 }
 
 function isUnreachable(error: EngineError): boolean {
-  return error.kind === 'unavailable' && codeOf(error) !== '25006'
+  return error.kind === 'unavailable' && !error.isReadOnly
 }
 
 function codeOf({ cause }: EngineError): string {
