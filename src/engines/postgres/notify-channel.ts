@@ -26,8 +26,11 @@ const lockClass = 1_179_208_276
 
 /** Milliseconds after which all writers that did not know a new topic have committed. */
 const settleTime = topicCacheTime + 200
-/** The first delay before connecting again, which doubles up to the second one. Milliseconds. */
-const [firstWait, longestWait] = [100, 10_000]
+/**
+ * The first delay before connecting again, which doubles up to the second one, so that a listener is back soon after a
+ * failover of any length. Milliseconds.
+ */
+const [firstWait, longestWait] = [100, 500]
 /** Milliseconds between two checks of a silent connection, which may be dead. */
 const heartbeat = 30_000
 

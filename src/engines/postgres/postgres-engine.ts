@@ -24,7 +24,7 @@ import type {
 } from '../contract/engine.js'
 import type { Dialect } from '../contract/dialect.js'
 import type { EngineCopying } from '../contract/exchange.js'
-import { frameworkScript, isBrief } from '../contract/statement.js'
+import { frameworkQuery, frameworkScript, isBrief } from '../contract/statement.js'
 import { requestTimeoutError } from '../client-writes.js'
 import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
 import { lockedTablesError, readPostgresCatalogue, readPostgresTypes } from './catalogue.js'
@@ -70,6 +70,10 @@ class QueryDeadline implements ClientReading {
 
 /** The timeout in milliseconds of framework queries about sizes and types, which read only the catalogue. */
 const catalogueTime = 2000
+
+const readOnlySetting = frameworkQuery("select current_setting('transaction_read_only')", {
+  isFresh: true,
+})
 
 export interface EngineParts {
   readonly driver: Driver
@@ -142,6 +146,8 @@ export class PostgresEngine implements Engine, CallOwner {
       ),
   }
   readonly #parts: EngineParts
+  /** Whether the server is a replica, as far as is known. */
+  #isReadOnly: boolean
   /** Whether the user may switch off triggers. Undefined until the first copy. */
   #switchesTriggersOff: boolean | undefined
   /** Short reads. Slow ones move to a connection of their own. */
@@ -152,10 +158,11 @@ export class PostgresEngine implements Engine, CallOwner {
   constructor(parts: EngineParts) {
     this.#parts = parts
     this.dialect = parts.dialect
+    this.#isReadOnly = parts.traits.isReadOnly
     const { pool, names, options, channel } = parts
     this.status = {
       driver: 'pg',
-      isReadOnly: () => parts.traits.isReadOnly,
+      isReadOnly: () => this.#isReadOnly,
       pool: () => pool.state,
       isFileLost: () => false,
     }
@@ -222,13 +229,21 @@ export class PostgresEngine implements Engine, CallOwner {
   async begin({ isolation, waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     // Replicas do not accept `serializable`, and transactions that only read cause no conflicts.
     const begin = beginStatement(
-      this.#parts.traits.isReadOnly && isolation ? 'repeatable read' : isolation,
+      isolation !== undefined && (await this.#acceptsOnlyReads()) ? 'repeatable read' : isolation,
     )
     const { pool, options } = this.#parts
     const connection = await pool.acquire(waitTimeout).catch(throwConverted)
     releaseIfTimedOut(pool, connection, writing)
     const transaction = new PostgresTransaction(pool, connection, writing)
     return transaction.begin(begin + (options.transactionLimits ?? ''))
+  }
+
+  /** A server that was a replica at the start may have been promoted. */
+  async #acceptsOnlyReads(): Promise<boolean> {
+    if (!this.#isReadOnly) return false
+    const row = await this.run(readOnlySetting, [], 'first')
+    this.#isReadOnly = row?.[0] === 'on'
+    return this.#isReadOnly
   }
 
   async #beginCopy(begin: string): Promise<PostgresTransaction> {

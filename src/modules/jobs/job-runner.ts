@@ -335,6 +335,8 @@ export class LeaseRenewer {
   readonly #parts: LeaseRenewerParts
   #heartbeat: Heartbeat | undefined
   #lastHeartbeatAt = -Infinity
+  /** The last heartbeat failed, which is logged once. */
+  #isFailing = false
 
   constructor(parts: LeaseRenewerParts) {
     this.#parts = parts
@@ -349,10 +351,12 @@ export class LeaseRenewer {
     this.#heartbeat = table.database.heartbeat(leaseStatements(table, worker), {
       every: renewalIntervalMs,
       onRows: (rows) => {
+        this.#isFailing = false
         this.#handleHeartbeat(rows)
       },
       onError: (err) => {
-        log.warn({ err }, 'the leases of running jobs could not be renewed')
+        if (!this.#isFailing) log.warn({ err }, 'the leases of running jobs could not be renewed')
+        this.#isFailing = true
       },
     })
   }
