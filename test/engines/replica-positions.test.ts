@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { parseLsn } from '../../src/engines/postgres/replicas/replica.js'
+import type { Engine } from '../../src/engines/contract/engine.js'
+import { parseLsn, Replica, type Position } from '../../src/engines/postgres/replicas/replica.js'
+import { ReplicaSet } from '../../src/engines/postgres/replicas/replica-set.js'
 import { WalHistory } from '../../src/engines/postgres/replicas/wal-history.js'
 import { WriteMarks } from '../../src/engines/postgres/replicas/write-marks.js'
+import { silentLog } from '../silent-log.js'
+import { waitUntil } from '../wait-until.js'
 
 describe('parseLsn', () => {
   it('parses a WAL position with two 32-bit halves', () => {
@@ -36,6 +40,49 @@ describe('WalHistory', () => {
     expect(history.add(200, 10n)).toBe(false)
     expect(history.visibleUntil(60n)).toBe(200)
     expect(history.visibleUntil(9n)).toBe(-Infinity)
+  })
+})
+
+describe('ReplicaSet', () => {
+  it('reads from no replica that has writes of the old primary, until it follows the new one', async () => {
+    const follows = { isReplica: true, isStreaming: true, timeline: undefined }
+    let primary: Position = { lsn: 100n, isReplica: false, isStreaming: false, timeline: '1' }
+    let position: Position = { lsn: 100n, ...follows }
+    let polls = 0
+    const replica = new Replica({
+      name: 'replica',
+      log: silentLog,
+      open: () => Promise.resolve({ close: () => Promise.resolve() } as Engine),
+      readPosition: () => {
+        polls++
+        return Promise.resolve(position)
+      },
+      close: () => undefined,
+    })
+    const set = new ReplicaSet({
+      replicas: [replica],
+      readPrimaryPosition: () => Promise.resolve(primary),
+      closePrimary: () => undefined,
+      maxLag: 80,
+      log: silentLog,
+    })
+    try {
+      await set.start()
+      await waitUntil(() => set.choose() === replica)
+      // The new primary has not received the last writes of the old one, which this replica has.
+      position = { lsn: 150n, ...follows, isStreaming: false }
+      primary = { ...primary, lsn: 120n, timeline: '2' }
+      await waitUntil(() => set.choose() === undefined)
+      const before = polls
+      await waitUntil(() => polls >= before + 10)
+      primary = { ...primary, lsn: 160n }
+      await waitUntil(() => polls >= before + 20)
+      expect(set.choose()).toBeUndefined()
+      position = { lsn: 160n, ...follows }
+      await waitUntil(() => set.choose() === replica)
+    } finally {
+      await set.close()
+    }
   })
 })
 

@@ -178,7 +178,12 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
   })
   const set = new ReplicaSet({
     replicas,
-    readPrimaryPosition: () => probe.read(),
+    readPrimaryPosition: async () => {
+      const position = await probe.read()
+      if (!position.isReplica || engine.status.isReadOnly()) return position
+      probe.reconnect()
+      throw new Error('The primary of the database is a replica now.')
+    },
     closePrimary: () => {
       probe.close()
     },

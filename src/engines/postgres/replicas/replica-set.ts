@@ -41,6 +41,8 @@ export class ReplicaSet {
   #otherProcesses: OtherProcesses | undefined
   #unsubscribe: (() => void) | undefined
   #isPrimaryUp = false
+  /** The timeline of the primary. */
+  #timeline: string | undefined
   #usedAt = performance.now()
   #isIdle = true
   #next = 0
@@ -133,9 +135,9 @@ export class ReplicaSet {
     const at = performance.now()
     const open = this.#marks.open
     try {
-      const { lsn } = await this.#parts.readPrimaryPosition()
-      if (!this.#history.add(at, lsn)) this.#parts.log.warn({}, anotherPrimary)
-      this.#marks.settle(open, lsn)
+      const position = await this.#parts.readPrimaryPosition()
+      this.#addPosition(at, position)
+      this.#marks.settle(open, position.lsn)
       this.#isPrimaryUp = true
       for (const replica of this.#parts.replicas) this.#measure(replica)
     } catch {
@@ -144,12 +146,25 @@ export class ReplicaSet {
     }
   }
 
+  /** Another server has another timeline. Its positions may continue those of the old primary. */
+  #addPosition(at: number, { lsn, timeline }: Position): void {
+    const isOther = this.#timeline !== undefined && timeline !== this.#timeline
+    this.#timeline = timeline
+    if (isOther) this.#history.clear()
+    const isContinuous = this.#history.add(at, lsn)
+    if (isContinuous && !isOther) return
+    this.#parts.log.warn({}, anotherPrimary)
+    for (const replica of this.#parts.replicas) replica.primaryChanged()
+  }
+
   async #pollReplica(replica: Replica): Promise<void> {
     if (await replica.poll()) this.#measure(replica)
   }
 
   #measure(replica: Replica): void {
-    replica.visibleUntil = this.#history.visibleUntil(replica.lsn)
+    replica.visibleUntil = replica.followsPrimary
+      ? this.#history.visibleUntil(replica.lsn)
+      : -Infinity
   }
 
   #startPolling(): void {

@@ -11,10 +11,16 @@ export interface Position {
   readonly lsn: bigint
   /** True for a server that replays another one's log. */
   readonly isReplica: boolean
+  /** True for a replica that receives the log from another server now. */
+  readonly isStreaming: boolean
+  /** The timeline of a primary, as text. A promoted server begins a new one. */
+  readonly timeline: string | undefined
 }
 
 const readPosition = `select pg_is_in_recovery(),
-  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end)::text`
+  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end)::text,
+  exists (select from pg_stat_wal_receiver),
+  case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end`
 
 /** Reads the position of one server on a connection of its own. */
 export class PositionProbe {
@@ -36,12 +42,22 @@ export class PositionProbe {
     const client = (this.#client ??= await this.#connect())
     try {
       const { rows } = await client.query({ text: readPosition, values: [], rowMode: 'array' })
-      const [isReplica, lsn] = rows[0] ?? []
-      return { isReplica: isReplica === true, lsn: parseLsn(lsn) }
+      const [isReplica, lsn, isStreaming, timeline] = rows[0] ?? []
+      return {
+        isReplica: isReplica === true,
+        lsn: parseLsn(lsn),
+        isStreaming: isStreaming === true,
+        timeline: typeof timeline === 'string' ? timeline : undefined,
+      }
     } catch (error) {
       this.#disconnect()
       throw error
     }
+  }
+
+  /** The next position is read on a new connection. */
+  reconnect(): void {
+    this.#disconnect()
   }
 
   close(): void {
@@ -85,6 +101,9 @@ export interface ReplicaParts {
   close(): void
 }
 
+/** Polls in a row in which a replica must receive the log, because a diverged one connects and is rejected at once. */
+const streamingPolls = 2
+
 export class Replica {
   readonly name: string
   /** Undefined until it was reached for the first time. */
@@ -97,6 +116,11 @@ export class Replica {
   /** The number of its running statements. */
   running = 0
   readonly #parts: ReplicaParts
+  /**
+   * Undefined while it follows the primary. After a failover, the polls in a row in which it received the log: until it
+   * follows the new primary, its positions may be those of writes that were lost.
+   */
+  #pollsAfterFailover: number | undefined
   #loggedState: 'up' | 'down' | 'no replica' | undefined
   #isClosed = false
 
@@ -108,16 +132,17 @@ export class Replica {
   /** @returns whether it responded and is a replica */
   async poll(): Promise<boolean> {
     try {
-      const { isReplica, lsn } = await this.#parts.readPosition()
+      const { isReplica, lsn, isStreaming } = await this.#parts.readPosition()
       if (!isReplica) {
-        this.#exclude('no replica', 'it takes writes itself')
+        this.#exclude('no replica', undefined)
         return false
       }
+      this.#countStreaming(isStreaming)
       this.engine ??= await this.#parts.open()
       if (this.#isClosed) await this.engine.close()
       this.lsn = lsn
       this.isUp = !this.#isClosed
-      if (this.#loggedState === 'down') {
+      if (this.#loggedState === 'down' || this.#loggedState === 'no replica') {
         this.#parts.log.info({ replica: this.name }, 'a replica of the database is back')
       }
       this.#loggedState = 'up'
@@ -126,6 +151,22 @@ export class Replica {
       this.#exclude('down', error)
       return false
     }
+  }
+
+  /** Whether its position is one of the present primary. */
+  get followsPrimary(): boolean {
+    return this.#pollsAfterFailover === undefined
+  }
+
+  /** The primary is another server now. */
+  primaryChanged(): void {
+    this.#pollsAfterFailover = 0
+  }
+
+  #countStreaming(isStreaming: boolean): void {
+    if (this.#pollsAfterFailover === undefined) return
+    const polls = isStreaming ? this.#pollsAfterFailover + 1 : 0
+    this.#pollsAfterFailover = polls < streamingPolls ? polls : undefined
   }
 
   /** A statement failed because the server is unreachable. */
@@ -151,7 +192,10 @@ export class Replica {
         'a replica of the database was lost; reads go elsewhere',
       )
     } else {
-      log.error({ replica: this.name }, 'an address among the replicas is not a replica: left out')
+      log.warn(
+        { replica: this.name },
+        'a replica of the database is a primary, as after a failover: reads go elsewhere while it is one',
+      )
     }
   }
 }

@@ -27,6 +27,11 @@ export class WalHistory {
     return isContinuous
   }
 
+  /** Drops the positions of a previous server. */
+  clear(): void {
+    this.#samples = []
+  }
+
   /** The time of the last sample; `-Infinity` if there is none. */
   get newest(): number {
     return this.#samples.at(-1)?.at ?? -Infinity
