@@ -409,6 +409,11 @@ export interface TableSql {
    */
   readonly uniqueIndexes?: (table: string) => string
   /**
+   * A query for the indexes on the partitions of a table, as rows of their name and the name of the table's index.
+   * Undefined if there are no partitions.
+   */
+  readonly partitionIndexes?: (table: string) => string
+  /**
    * How many rows can depend on each other when the database deletes them by `on delete cascade`. Undefined if there is
    * no limit.
    */

@@ -6,7 +6,7 @@
 import { EngineError } from '../contract/engine-error.js'
 import { tooLargeError } from '../contract/read-bytes.js'
 import { isWrite } from '../contract/statement.js'
-import { isLostConnection, endsConnection } from './errors.js'
+import { endsConnection, isLostConnection, isOtherServerLost } from './errors.js'
 import {
   maxAttempts,
   type Preparation,
@@ -148,9 +148,10 @@ export class Call implements PooledCall {
     this.#owner.failed(this, error)
   }
 
-  /** Whether the connection broke during a write, so that its outcome is unknown. */
+  /** Whether a connection broke during a write, so that its outcome is unknown. */
   isOutcomeUnknown(error: unknown): boolean {
-    return this.isSent && isWrite(this.statement) && endsConnection(error)
+    const isLost = endsConnection(error) || isOtherServerLost(error)
+    return this.isSent && isWrite(this.statement) && isLost
   }
 
   reject(error: unknown): void {

@@ -191,6 +191,10 @@ export function createPostgresDialect(
       replay: undefined,
       named: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')
       and relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
+      partitionIndexes: (table) =>
+        `select part.relname, own.relname from pg_index i join pg_class own on own.oid = i.indexrelid,
+      pg_partition_tree(i.indexrelid) tree join pg_class part on part.oid = tree.relid
+    where i.indrelid = to_regclass('${quoteTable(table).replaceAll("'", "''")}') and tree.level > 0`,
       scans: postgresScans,
     },
     statements: {

@@ -1,30 +1,28 @@
 /** Converts PostgreSQL's errors to `EngineError`s. Source: PostgreSQL, Appendix A, Error Codes. */
 import { causesOf } from '../../errors/http-error.js'
 import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
+import { readViolation, serverCode, type ServerError } from './violations.js'
 
 /** @returns an `EngineError`; errors that come neither from the server nor from its connection unchanged */
 export function convertPostgresError(error: unknown): unknown {
   if (error instanceof EngineError) return error
   // Not by `instanceof`: errors of sockets may come from another realm.
-  const { code, message, constraint, column, detail, routine } = (error ?? {}) as Partial<
-    Record<string, unknown>
-  >
+  const fields = (error ?? {}) as ServerError
+  const { code: ownCode, message, detail } = fields
   if (typeof message !== 'string') return error
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
-    const refusesWrites = isReadOnlyServer(code, routine)
-    const details = {
-      ...(typeof constraint === 'string' && { constraint }),
-      ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
-      ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
-      ...(code.startsWith('22') && refusedIn(message)),
-      ...(refusesWrites && { isReadOnly: true }),
-      ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
-    }
-    const readKind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
-    const kind = refusesWrites ? 'unavailable' : readKind
-    return new EngineError(kind, message, error, details)
+  const code = serverCode(fields)
+  if (code === undefined)
+    return isLost(ownCode, message) ? new EngineError('unavailable', message, error) : error
+  const refusesWrites = isReadOnlyServer(code, fields['routine'])
+  const details = {
+    ...readViolation(code, fields),
+    ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
+    ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
+    ...(code.startsWith('22') && refusedIn(message)),
+    ...(refusesWrites && { isReadOnly: true }),
   }
-  return isLost(code, message) ? new EngineError('unavailable', message, error) : error
+  const readKind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+  return new EngineError(refusesWrites ? 'unavailable' : readKind, message, error, details)
 }
 
 /**
@@ -103,10 +101,18 @@ export function isOutage(error: unknown): error is EngineError {
 
 /** The connection was lost, or the server has ended it: the statement may never have begun. */
 export function isLostConnection({ kind, cause }: EngineError): boolean {
-  const { code } = (cause ?? {}) as { readonly code?: unknown }
-  const isServerError =
-    typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
-  return kind === 'unavailable' && (!isServerError || /^(?:08|57P)/.test(code))
+  const fields = (cause ?? {}) as ServerError
+  return kind === 'unavailable' && (serverCode(fields) === undefined || endsConnection(fields))
+}
+
+/**
+ * Whether a server behind this one is unreachable, such as a worker of Citus. This connection still works, and
+ * statements that need only other servers succeed.
+ */
+export function isOtherServerLost(error: unknown): boolean {
+  const fields = (error instanceof EngineError ? error.cause : error) as ServerError | undefined
+  const code = serverCode(fields ?? {})
+  return code !== undefined && lossCodes.test(code) && !endsConnection(fields)
 }
 
 /**
@@ -124,12 +130,28 @@ export function requestEndedError(): EngineError {
   return new EngineError('other', 'The request has ended, or its client has disconnected.')
 }
 
-/** Whether the connection is unusable afterwards: it is lost, or the server closes it. */
+/** `connection_exception`, and the codes of a shutdown. */
+const lossCodes = /^(?:08|57P)/
+
+/**
+ * Whether the connection is unusable afterwards: it is lost, or the server closes it after an error of severity `FATAL`
+ * or `PANIC`. Source: PostgreSQL, Message Severity Levels.
+ */
 export function endsConnection(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
-    return /^(08|57P|58|XX)/.test(code)
-  return isLost(code, String(message))
+  const fields = (error ?? {}) as ServerError
+  const { code, message, severity } = fields
+  if (serverCode(fields) === undefined) return isLost(code, String(message))
+  if (severity === 'ERROR') return false
+  if (severity === 'FATAL' || severity === 'PANIC') return true
+  // The driver reports only the translated severity. In another language, the code decides.
+  return /^(?:08|57P|58|XX)/.test(String(code))
+}
+
+/** Whether the server has responded with an error, and keeps the connection. */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof EngineError)) return false
+  const fields = (error.cause ?? {}) as ServerError
+  return serverCode(fields) !== undefined && !endsConnection(fields)
 }
 
 /** Whether a wait for a lock has reached `lock_timeout`, also for wrapped errors. */

@@ -14,7 +14,7 @@ import { isolations } from '../../core/transaction.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkScript } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
-import { convertPostgresError } from './errors.js'
+import { convertPostgresError, isRefused } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 
@@ -108,7 +108,8 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
       await ending
       this.#release(false, sql === 'commit')
     } catch (error) {
-      this.#release(true)
+      // After a refused commit the server has rolled back.
+      this.#release(sql === 'rollback' || !isRefused(error))
       throw error
     }
   }

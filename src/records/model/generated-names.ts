@@ -57,6 +57,32 @@ export function toKeyName(table: string): string {
   return `${nameInSchema(table).slice(0, 58)}_pkey`
 }
 
+/**
+ * Finds what a constraint's name in an error means. On shards and partitions names end with a number,
+ * `product_name_key_102008`, and Citus cuts long ones: `product_na_0a1b2c3d_102008`. Source: Citus, shard_name.c.
+ */
+export function findByConstraint<T>(
+  items: Iterable<T>,
+  nameOf: (item: T) => string,
+  constraint: string | undefined,
+): T | undefined {
+  if (constraint === undefined) return undefined
+  const all = [...items]
+  const exact = all.find((item) => nameOf(item) === constraint)
+  if (exact !== undefined) return exact
+  const similar = all.filter((item) => isNumbered(constraint, nameOf(item)))
+  return similar.length === 1 ? similar[0] : undefined
+}
+
+function isNumbered(constraint: string, name: string): boolean {
+  if (constraint.startsWith(name)) return /^_?\d+$/.test(constraint.slice(name.length))
+  const [, start] = /^(.+)_[0-9a-f]{8}_\d+$/.exec(constraint) ?? []
+  return start !== undefined && name.length >= minCutLength && name.startsWith(start)
+}
+
+/** Citus cuts names of 56 or more bytes for shard numbers of six digits. Longer numbers leave less. */
+const minCutLength = 44
+
 /** Whether an index has the name that a field or `@Record({ indexes })` would give it. */
 export function isOwnIndexName(
   name: string,

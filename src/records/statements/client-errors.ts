@@ -5,7 +5,12 @@
 import { HttpError } from '../../errors/http-error.js'
 import { sentenceOf, withMarks, type FieldError } from '../../errors/field-error.js'
 import { unmarked } from '../../errors/field-errors.js'
-import { isCheckOf, toConstraintName, toKeyName } from '../model/generated-names.js'
+import {
+  findByConstraint,
+  isCheckOf,
+  toConstraintName,
+  toKeyName,
+} from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { ConstraintError, Relation, Table } from '../model/table.js'
@@ -42,7 +47,7 @@ export function toClientError(
   { broken, keyOf, referrer, refused }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineError)) return error
-  const declared = table.constraints.get(error.constraint ?? '')
+  const declared = declaredConstraintOf(table, error)
   if (declared !== undefined) return toDeclaredError(error, declared)
   switch (error.kind) {
     case 'unique':
@@ -60,6 +65,14 @@ export function toClientError(
     default:
       return toUnavailable(error)
   }
+}
+
+/** The application's declaration of the violated constraint. */
+export function declaredConstraintOf(
+  { constraints }: Table,
+  { constraint }: EngineError,
+): ConstraintError | undefined {
+  return findByConstraint(constraints, ([name]) => name, constraint)?.[1]
 }
 
 /** The application has declared the error for clients. It is a client error even if the program wrote the values. */
@@ -180,11 +193,21 @@ function toUniqueError(table: Table, engineError: EngineError): HttpError {
   return conflict(message, engineError, errors)
 }
 
+/** The columns of the violated index; those in the error if the record does not declare the index. */
 function uniqueColumns(table: Table, { columns, constraint }: EngineError): readonly Column[] {
-  if (columns !== undefined) return table.columns.filter(({ name }) => columns.includes(name))
-  const index = table.indexes.find(({ name }) => name === constraint)
-  if (index !== undefined) return index.columns
-  return constraint === toKeyName(table.name) ? storedColumnsOf(table.key) : []
+  return (
+    uniqueIndexOf(table, constraint) ??
+    table.columns.filter(({ name }) => columns?.includes(name) === true)
+  )
+}
+
+/** The columns of the record's unique index or key with this name. */
+export function uniqueIndexOf(
+  table: Table,
+  constraint: string | undefined,
+): readonly Column[] | undefined {
+  const key = { name: toKeyName(table.name), columns: storedColumnsOf(table.key) }
+  return findByConstraint([...table.indexes, key], ({ name }) => name, constraint)?.columns
 }
 
 function toReferenceError(
@@ -192,7 +215,7 @@ function toReferenceError(
   engineError: EngineError,
   { broken, keyOf }: Hint,
 ): HttpError {
-  const relation = broken ?? relationOf(table, engineError.constraint)
+  const relation = broken ?? relationOf(table, engineError)
   if (relation === undefined) return conflict('A record it refers to does not exist.', engineError)
   return noSuchKey(relation, keyOf?.(relation), engineError)
 }
@@ -220,13 +243,20 @@ export function noSuchKey(
   return conflict(message, engineError, errors)
 }
 
-/** Finds the relation by the constraint's name. The framework's names of constraints contain their column. */
-function relationOf(table: Table, constraint: string | undefined): Relation | undefined {
-  for (const relation of table.relations.values()) {
-    if (relation.kind !== 'belongsTo') continue
-    if (constraint === toConstraintName(table.name, relation.local.name)) return relation
-  }
-  return undefined
+/** Finds the relation by the constraint's name, which contains the column, or by the columns. */
+export function relationOf(
+  table: Table,
+  { constraint, columns }: EngineError,
+): Relation | undefined {
+  const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
+  const nameOf = ({ local }: Relation): string => toConstraintName(table.name, local.name)
+  const named = findByConstraint(relations, nameOf, constraint)
+  if (named !== undefined || columns === undefined) return named
+  return relations.find(({ local, shards }) => {
+    const names = storedColumnsOf(local).map(({ name }) => name)
+    if (shards !== undefined) names.push(shards.local.name)
+    return names.length === columns.length && names.every((name) => columns.includes(name))
+  })
 }
 
 function toReferrerError(

@@ -15,8 +15,8 @@ import { keyOf } from '../model/record-key.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'
-import { toConstraintName } from '../model/generated-names.js'
-import type { Referrer } from './client-errors.js'
+import { findByConstraint, toConstraintName } from '../model/generated-names.js'
+import { declaredConstraintOf, relationOf, uniqueIndexOf, type Referrer } from './client-errors.js'
 import { toKeyText } from './write-tree.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 
@@ -34,8 +34,10 @@ export function findReferrer(
   const { constraint } = error
   if (constraint !== undefined) {
     // Any table: the database may also delete other rows along, which are still referred to.
-    return listReferrers(source).find(
-      ({ table: { name }, column }) => toConstraintName(name, column.name) === constraint,
+    return findByConstraint(
+      listReferrers(source),
+      ({ table: { name }, column }) => toConstraintName(name, column.name),
+      constraint,
     )
   }
   return attempt(
@@ -110,16 +112,41 @@ export async function findBrokenReference(
   written: readonly WrittenRows[],
 ): Promise<BrokenReference | undefined> {
   if (!(error instanceof EngineError) || error.kind !== 'reference') return undefined
-  const { constraint } = error
-  for (const relation of table.relations.values()) {
-    const name = toConstraintName(table.name, relation.local.name)
-    if (relation.kind !== 'belongsTo' || (constraint !== undefined && constraint !== name)) continue
-    const isPlain = relation.local.parts === undefined
-    const key =
-      (isPlain ? error.missingKey : undefined) ?? (await firstMissing(relation, source, written))
-    const codec = source.context.codecOf(table)
-    const row = key === undefined ? undefined : rowWith(written, relation.local, key, codec)
-    if (row !== undefined) return { relation, key, row }
+  const codec = source.context.codecOf(table)
+  for (const relation of brokenRelations(table, error)) {
+    const stated = rowOfDetail(written, error)
+    if (stated !== undefined) {
+      const { columns, row } = stated
+      return { relation, row, key: keyInValues(relation.local, columns, row, codec) }
+    }
+    const key = await firstMissing(relation, source, written)
+    const found = key === undefined ? undefined : rowWith(written, relation.local, key, codec)
+    if (found !== undefined) return { relation, key, row: found }
+  }
+  return undefined
+}
+
+/** The relations that may be broken: all of them, unless the database names the constraint. */
+function brokenRelations(table: Table, error: EngineError): readonly Relation[] {
+  if (error.constraint !== undefined) {
+    const relation = relationOf(table, error)
+    return relation === undefined ? [] : [relation]
+  }
+  return [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
+}
+
+/** The row whose values are in the database's error. */
+function rowOfDetail(
+  written: readonly WrittenRows[],
+  { columns: names, missingKey: text }: EngineError,
+): { readonly columns: readonly Column[]; readonly row: readonly unknown[] } | undefined {
+  if (names === undefined || text === undefined) return undefined
+  for (const { columns, rows } of written) {
+    const positions = names.map((name) => columns.findIndex((column) => column.name === name))
+    const row = rows.find(
+      (values) => positions.map((position) => toKeyText(values[position])).join(', ') === text,
+    )
+    if (row !== undefined) return { columns, row }
   }
   return undefined
 }
@@ -176,26 +203,67 @@ function missing(
   )
 }
 
-/** @returns the error with the constraint's name, if the record declares constraints; otherwise the same error */
+/** @returns the error with the name that the record or the application knows, if the database reports another one */
 export function nameConstraint(
   table: Table,
   source: Source,
   error: unknown,
 ): MaybePromise<unknown> {
-  if (table.constraints.size === 0 || !(error instanceof EngineError)) return error
-  const { uniqueIndexes } = source.context.dialect.tables
-  const { kind, columns, constraint } = error
-  if (uniqueIndexes === undefined || kind !== 'unique' || constraint !== undefined) return error
-  if (columns === undefined) return error
-  const query = frameworkQuery(uniqueIndexes(table.name), { isFresh: true })
-  const named = (rows: readonly (readonly unknown[])[]): unknown => {
-    const found = rows.find(([, names]) => names === columns.join())
-    if (found === undefined) return error
-    const { message, cause } = error
-    return new EngineError(kind, message, cause, { columns, constraint: String(found[0]) })
-  }
+  if (!(error instanceof EngineError)) return error
+  const { kind, columns, constraint, message, cause, collision } = error
+  if (kind !== 'unique' && kind !== 'exclusion') return error
+  const find = constraint === undefined ? findUniqueIndex : findOwnerOfPartition
+  const named = (name: string | undefined): unknown =>
+    name === undefined
+      ? error
+      : new EngineError(kind, message, cause, {
+          ...(columns !== undefined && { columns }),
+          ...(collision !== undefined && { collision }),
+          constraint: name,
+        })
   return attempt<unknown>(
-    () => after(probing(source.runner()).run(query, [], 'rows'), named),
+    () => after(find(table, source, error), named),
     () => error,
   )
+}
+
+/** The name of the unique index, where the database reports its columns. */
+function findUniqueIndex(
+  table: Table,
+  source: Source,
+  { columns }: EngineError,
+): MaybePromise<string | undefined> {
+  const { uniqueIndexes } = source.context.dialect.tables
+  if (table.constraints.size === 0 || uniqueIndexes === undefined || columns === undefined)
+    return undefined
+  const query = frameworkQuery(uniqueIndexes(table.name), { isFresh: true })
+  return after(probing(source.runner()).run(query, [], 'rows'), (rows) => {
+    const found = rows.find(([, names]) => names === columns.join())
+    return found === undefined ? undefined : String(found[0])
+  })
+}
+
+/** The names of the tables' indexes, by the names of their parts on partitions. */
+const ownersOfParts = new WeakMap<Table, Map<string, string | undefined>>()
+
+/** The name of the table's index, where the database reports the name of its part on a partition. */
+function findOwnerOfPartition(
+  table: Table,
+  { context }: Source,
+  error: EngineError,
+): MaybePromise<string | undefined> {
+  const { partitionIndexes } = context.dialect.tables
+  const { constraint = '' } = error
+  const isKnown = declaredConstraintOf(table, error) ?? uniqueIndexOf(table, constraint)
+  if (partitionIndexes === undefined || isKnown !== undefined) return undefined
+  const owners = ownersOfParts.get(table) ?? new Map<string, string | undefined>()
+  ownersOfParts.set(table, owners)
+  if (owners.has(constraint)) return owners.get(constraint)
+  const query = frameworkQuery(partitionIndexes(table.name), { isFresh: true })
+  // Not in the failed transaction, which can no longer read.
+  return after(context.engine.run(query, [], 'rows'), (rows) => {
+    owners.set(constraint, undefined)
+    for (const [part, owner] of rows) owners.set(String(part), String(owner))
+    return owners.get(constraint)
+  })
 }

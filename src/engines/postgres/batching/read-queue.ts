@@ -6,7 +6,7 @@
 import type { Row, Runner, Engine, Statement } from '../../contract/engine.js'
 import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import { boundOf, mayShare } from '../../contract/statement.js'
-import { affectsAllCalls, requestEndedError } from '../errors.js'
+import { affectsAllCalls, isOtherServerLost, requestEndedError } from '../errors.js'
 import { prepareBatch, writeBatchedRead, type BatchedStatement } from './batched-statement.js'
 
 /** A text that identifies a list of values. */
@@ -305,12 +305,13 @@ export class ReadQueue {
 
   /**
    * Repeats each call of a failed batch separately. Errors that would affect every call (a timeout, an outage, a
-   * missing table) are reported to all of them.
+   * missing table) are reported to all of them. A lost server behind this one has the rows of some calls only.
    */
   async #fail({ calls, callsByValues }: CallGroup, error: unknown): Promise<void> {
     const waiting = calls.filter(({ isOver }) => !isOver)
     if (waiting.length === 0) return
-    if (affectsAllCalls(error) || callsByValues.length === 1) {
+    const isForAll = affectsAllCalls(error) && !isOtherServerLost(error)
+    if (isForAll || callsByValues.length === 1) {
       for (const call of waiting) call.reject(error)
       return
     }

@@ -16,7 +16,7 @@ import type {
 import { EngineError } from '../../contract/engine-error.js'
 import { isWrite, usesFrameworkTable } from '../../contract/statement.js'
 import { createLayer, noPool, wrapInOrder } from '../../engine-layer.js'
-import { tookTooLong } from '../errors.js'
+import { isOtherServerLost, tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
 
@@ -85,7 +85,7 @@ class ReplicaRouter implements Runner {
       return await runOn(runner)
     } catch (error) {
       if (!mayPassOnPrimary(error)) throw error
-      if (isUnreachable(error)) replica.markUnreachable(error)
+      if (isUnreachable(error) && !isOtherServerLost(error)) replica.markUnreachable(error)
     } finally {
       replica.running--
     }
