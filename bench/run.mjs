@@ -16,6 +16,7 @@ import { row as get } from './rows/get.mjs'
 import { row as graphqlDeep } from './rows/graphql-deep.mjs'
 import { row as graphqlOne } from './rows/graphql-one.mjs'
 import { row as graphql } from './rows/graphql.mjs'
+import { row as idle } from './rows/idle.mjs'
 import { row as keys } from './rows/keys.mjs'
 import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
@@ -53,6 +54,7 @@ const all = [
   firstResponse,
   upload,
   memory,
+  idle,
   workers,
   types,
   recordTypes,
