@@ -26,6 +26,18 @@ describe('splitStatements', () => {
     ['do $$ begin; end $$; b', ['do $$ begin; end $$', 'b']],
     ['do $x$ a; $$ ; $x$; b', ['do $x$ a; $$ ; $x$', 'b']],
     [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
+    [
+      'create rule r as on insert to a do also (insert into b values (1); delete from c); d',
+      ['create rule r as on insert to a do also (insert into b values (1); delete from c)', 'd'],
+    ],
+    [
+      'create or replace function f() returns int begin atomic select case when true then 1 end; select 2; end; begin; b',
+      [
+        'create or replace function f() returns int begin atomic select case when true then 1 end; select 2; end',
+        'begin',
+        'b',
+      ],
+    ],
     ['-- why;\nselect 1;', ['-- why;\nselect 1']],
     [`select 'open; end`, [`select 'open`, 'end']],
   ])('splits %j', (script, statements) => {

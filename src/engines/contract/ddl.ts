@@ -45,6 +45,10 @@ export function writeAddForeignKey(table: string, key: ForeignKeySchema): string
   return `alter table ${quoteTable(table)} add ${writeForeignKey(key)}`
 }
 
+export function dropForeignKey(table: string, name: string): string {
+  return `alter table ${quoteTable(table)} drop constraint if exists ${quote(name)}`
+}
+
 export function writeAddCheck(table: string, check: CheckSchema): string {
   return `alter table ${quoteTable(table)} add ${writeCheck(check)}`
 }

@@ -6,6 +6,7 @@
 import type { AnnounceSql } from './announce-sql.js'
 import type { ActualColumn, ActualTable, TableSchema } from './table-schema.js'
 import type { ValueClass } from './conversions.js'
+import type { DistributionSql } from './distribution.js'
 import type { Row, Runner, TransactionSource } from './runner.js'
 import type { Column } from './table.js'
 import type { SqlWrapper } from './sql-text.js'
@@ -394,6 +395,8 @@ export interface TableSql {
    */
   readonly nameOf: (table: string) => string
   readonly changes: TableChanges
+  /** Undefined if no server of the engine distributes tables. */
+  readonly distribution?: DistributionSql
   /** Announces the writes of other programs. Undefined if the database has no messages. */
   readonly announce: AnnounceSql | undefined
   /**

@@ -9,19 +9,53 @@ export function splitStatements(script: string, syntax: ScriptSyntax): string[] 
   const statements: string[] = []
   let start = 0
   let hasStatement = false
+  let nesting = new Nesting()
   const finish = (end: number): void => {
     if (hasStatement) statements.push(script.slice(start, end).trim())
     start = end + 1
     hasStatement = false
+    nesting = new Nesting()
   }
   for (let position = 0; position < script.length;) {
     const end = skip(script, position, syntax)
-    if (script[position] === ';') finish(position)
+    nesting.read(script.slice(position, end))
+    if (script[position] === ';' && !nesting.isInside) finish(position)
     else hasStatement ||= !/^(?:\s|--|\/\*)/.test(script.slice(position, position + 2))
     position = end
   }
   finish(script.length)
   return statements
+}
+
+/**
+ * The parts of a statement that may contain semicolons: parentheses, as in a rule of several statements, and the body
+ * `begin atomic … end` of a function. Source: psql, which ends statements in the same way.
+ */
+class Nesting {
+  #parentheses = 0
+  #blocks = 0
+  /** The first words of the statement. */
+  readonly #words: string[] = []
+
+  get isInside(): boolean {
+    return this.#parentheses > 0 || this.#blocks > 0
+  }
+
+  read(token: string): void {
+    if (token === '(') this.#parentheses++
+    else if (token === ')') this.#parentheses--
+    else if (/^[a-z]/i.test(token)) this.#readWord(token.toLowerCase())
+  }
+
+  #readWord(word: string): void {
+    if (this.#words.length < 4) this.#words.push(word)
+    const [create, ...rest] = this.#words
+    const isRoutine =
+      create === 'create' && /^(?:or replace )?(?:function|procedure)\b/.test(rest.join(' '))
+    if (!isRoutine) return
+    if (word === 'begin' || (word === 'case' && this.#blocks > 0)) this.#blocks++
+    else if (word === 'end' && this.#blocks > 0) this.#blocks--
+  }
 }
 
 /** A comment `-- …` that is alone on its line. */

@@ -18,9 +18,19 @@ export interface ActualTable {
   readonly checks?: ReadonlyMap<string, string>
   /** The names of the checks that were added as `not valid`: existing rows may break them. */
   readonly invalidChecks?: ReadonlySet<string>
+  /** Undefined if the server distributes no tables. */
+  readonly distribution?: Distribution
   /** In a snapshot: the migration after which no record declares the table. */
   readonly leftBy?: string | undefined
 }
+
+/** Where a server with several machines stores the rows of a table. */
+export type Distribution =
+  | { readonly kind: 'local' }
+  /** Every machine has all rows. */
+  | { readonly kind: 'reference' }
+  /** A row is on the machine of the value in this column, which tables of one group share. */
+  | { readonly kind: 'sharded'; readonly column: string; readonly group: string }
 
 export interface ActualColumn {
   readonly name: string
@@ -82,7 +92,8 @@ export interface TableSchema {
   readonly columns: readonly ColumnSchema[]
   /** The columns of the primary key: one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
-  readonly isSharded?: boolean
+  /** Default: local. */
+  readonly distribution?: Distribution
   /** False: another program makes and changes the table, so that only its columns are compared. */
   readonly isManaged?: boolean
   /** The table of the links between two records. Its old names follow from theirs. */

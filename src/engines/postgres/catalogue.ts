@@ -13,7 +13,9 @@ import type {
   ActualIndex,
   Catalogue,
   DatabaseTypes,
+  Distribution,
 } from '../contract/table-schema.js'
+import { distributionsSql, toDistribution } from './distribution.js'
 import { readTimestamp } from './timestamps.js'
 
 /** The tables with locks that block reads, and the processes that hold these locks. Source: PostgreSQL, pg_locks. */
@@ -66,10 +68,12 @@ async function readHolders(runner: Runner): Promise<readonly Row[]> {
 /**
  * @param names the tables whose defaults, indexes and checks are read; default: all without a schema. The server locks a
  * table to write its expressions, so it waits for locks of other processes
+ * @param isCitus whether the server distributes tables
  */
 export async function readPostgresCatalogue(
   runner: Runner,
   names?: readonly string[],
+  isCitus = false,
 ): Promise<Catalogue> {
   const scope = toScope(names)
   const read = async (sql: (scope: TableScope) => string): Promise<readonly Row[]> =>
@@ -119,6 +123,10 @@ export async function readPostgresCatalogue(
     checks.set(String(name), String(sql))
     if (isValid === false) invalidChecks.add(String(name))
   }
+  if (!isCitus) return tables
+  for (const table of tables.values()) table.distribution = { kind: 'local' }
+  for (const row of await read(({ isInside, nameOf }) => distributionsSql(nameOf, isInside)))
+    getTable(tables, row[0]).distribution = toDistribution(row)
   return tables
 }
 
@@ -163,6 +171,7 @@ interface MutableTable {
   primaryKey?: readonly string[]
   readonly checks: Map<string, string>
   readonly invalidChecks: Set<string>
+  distribution?: Distribution
 }
 
 /** @param kind the code of the relation's kind: `r` is a table, `p` a partitioned one */

@@ -30,6 +30,7 @@ import {
 } from './declared-types.js'
 import { announceSql } from './announce-writes.js'
 import { changePostgresType, postgresClassOf } from './conversions.js'
+import { citusSql } from './distribution.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import { isUuid } from '../../fields/kinds/table.js'
@@ -187,6 +188,7 @@ export function createPostgresDialect(
     tables: {
       nameOf: (table) => table,
       changes,
+      distribution: citusSql,
       announce: announceSql,
       replay: undefined,
       named: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')

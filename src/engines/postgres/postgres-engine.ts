@@ -91,12 +91,18 @@ export class PostgresEngine implements Engine, CallOwner {
   readonly processes: DatabaseProcesses
   readonly schema: EngineSchema = {
     change: (work, { atomic = true } = {}) => {
-      const { driver, options } = this.#parts
-      return changePostgresSchema(driver, options, work, atomic)
+      const { driver, options, traits } = this.#parts
+      const isOneTransaction = atomic && traits.product === 'Citus'
+      return changePostgresSchema(
+        driver,
+        options,
+        isOneTransaction ? (runner) => inSequence(runner, work) : work,
+        atomic,
+      )
     },
     catalogue: async (runner, names) => {
       try {
-        return await readPostgresCatalogue(runner, names)
+        return await readPostgresCatalogue(runner, names, this.#parts.traits.product === 'Citus')
       } catch (error) {
         throw isLockTimeout(error)
           ? await lockedTablesError(this.#catalogueReads(), error, names)
@@ -270,6 +276,13 @@ function releaseIfTimedOut(
   if (writing?.isTimedOut !== true) return
   pool.release(connection)
   throw requestTimeoutError()
+}
+
+/** Citus changes the shards of a table in parallel, and refuses other changes in the same transaction after that. */
+async function inSequence<R>(runner: Runner, work: (runner: Runner) => Promise<R>): Promise<R> {
+  const sql = `set local citus.multi_shard_modify_mode to 'sequential'`
+  await runner.run(frameworkScript(sql), [], 'nothing')
+  return work(runner)
 }
 
 /** Tries a statement without aborting the transaction. */

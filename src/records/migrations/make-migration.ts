@@ -349,8 +349,12 @@ export async function markAsApplied({
 export function isOwn({ up }: SqlMigration, { can }: Dialect): boolean {
   if (up.trimStart().startsWith(ownStatements)) return true
   const code = splitStatements(up, can).map((statement) => readBareCode(statement, can).trim())
-  return code.length > 0 && !code.some((statement) => /^(?:create|alter|drop)\b/i.test(statement))
+  const isChange = (statement: string): boolean => /^(?:create|alter|drop)\b/i.test(statement)
+  return code.length > 0 && !code.some(isChange) && !up.includes(frameworkBlock)
 }
+
+/** How blocks of statements begin that the framework writes, such as those that distribute a table. */
+const frameworkBlock = 'do $filigree$'
 
 /** `20261121103000` */
 function toStamp(now: number): string {

@@ -32,6 +32,10 @@ interface OnlineSteps {
 const renamed =
   'processes of the version before fail on this table once it has run. Stop them first, or add a field, copy the values, and remove the old field later.'
 
+function movesRows(table: string): string {
+  return `on Citus, the rows of ${table} are copied. Its writes continue only where wal_level is logical.`
+}
+
 /** The number of rows that one statement fills. */
 const batchSize = 10_000
 
@@ -41,10 +45,11 @@ function toOnlineSteps(
   dialect: Dialect,
   newTables: ReadonlySet<string>,
 ): OnlineSteps {
-  const { kind, table, sql, deferred = [], undo, rebuilds, needsNewKey } = difference
+  const { kind, table, sql, deferred = [], undo, rebuilds, isLate, online } = difference
   if (rebuilds === true)
     return { now: sql, deferred: [], undo, warning: 'writes wait while the rows are copied.' }
-  if (needsNewKey === true) {
+  if (online !== undefined) return { now: [], deferred: online, undo, warning: movesRows(table) }
+  if (isLate === true) {
     const { now, deferred: checks } = referenceSteps(difference)
     return { now: [], deferred: [...now, ...checks], undo }
   }
@@ -183,7 +188,7 @@ function notNullSteps(
  * do $$ begin loop
  *   update "product" set "size" = 0 where "size" is null
  *     and "id" in (select "id" from "product" where "size" is null limit 10000);
- *   exit when not found and not exists (select from "product" where "size" is null);
+ *   exit when not found and not exists (select 1 from "product" where "size" is null);
  *   commit;
  * end loop; end $$
  * ```
@@ -202,7 +207,7 @@ function writeBackfill(
     'do $filigree$ begin loop',
     `  update ${name} set ${column} = ${fill} where ${isEmpty}`,
     `    and ${key} in (select ${list} from ${name} where ${isEmpty} limit ${batchSize});`,
-    `  exit when not found and not exists (select from ${name} where ${isEmpty});`,
+    `  exit when not found and not exists (select 1 from ${name} where ${isEmpty});`,
     '  commit;',
     'end loop; end $filigree$',
   ].join('\n')

@@ -309,7 +309,8 @@ async function run(
     const message = `Migration ${name} asks to run without a transaction, but on ${dialect.product.title} migrations always run in one.`
     throw migrationError('MIGRATION_FAILED', message, 'Remove its first line.')
   }
-  const parts = inTransaction ? [sql] : splitStatements(sql, dialect.can)
+  // A server that distributes tables accepts some statements only alone in a message.
+  const parts = dialect.can.changePiecemeal ? splitStatements(sql, dialect.can) : [sql]
   for (const [index, part] of parts.entries()) {
     try {
       await transaction.run(

@@ -10,6 +10,7 @@ import type {
   ActualForeignKey,
   ActualIndex,
   Catalogue,
+  Distribution,
   IndexSchema,
   TableSchema,
   ActualTable,
@@ -39,6 +40,8 @@ interface SnapshotTable {
   readonly foreignKeys: readonly (ActualForeignKey & OldForeignKey)[]
   /** Their SQL by their names. */
   readonly checks: Readonly<Record<string, string>>
+  /** Default: local. */
+  readonly distribution?: Distribution | undefined
   readonly leftBy?: string | undefined
 }
 
@@ -48,13 +51,16 @@ interface OldForeignKey {
   readonly shard?: { readonly column: string; readonly foreignColumn: string }
 }
 
+const local: Distribution = { kind: 'local' }
+
 /** The catalogue of a database whose tables fit the records. */
 export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
   return new Map(
-    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey }) => [
+    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, distribution = local }) => [
       name,
       {
         name,
+        distribution,
         columns: new Map(columns.map((column) => [column.name, toActual(column)])),
         indexes: new Map(indexes.map((index) => [index.name, toActualIndex(name, index)])),
         foreignKeys,
@@ -100,16 +106,17 @@ export async function readSnapshot(
   try {
     const tables = Object.entries(JSON.parse(removeByteOrderMark(text)) as Snapshot)
     return new Map(
-      tables.map(([name, { columns, indexes, foreignKeys, primaryKey, checks, leftBy }]) => [
+      tables.map(([name, table]) => [
         name,
         {
           name,
-          columns: new Map(columns.map((column) => [column.name, column])),
-          indexes: new Map(indexes.map(({ name: index, ...rest }) => [index, rest])),
-          foreignKeys: foreignKeys.map(readForeignKey),
-          primaryKey,
-          checks: new Map(Object.entries(checks)),
-          leftBy,
+          distribution: table.distribution ?? local,
+          columns: new Map(table.columns.map((column) => [column.name, column])),
+          indexes: new Map(table.indexes.map(({ name: index, ...rest }) => [index, rest])),
+          foreignKeys: table.foreignKeys.map(readForeignKey),
+          primaryKey: table.primaryKey,
+          checks: new Map(Object.entries(table.checks)),
+          leftBy: table.leftBy,
         },
       ]),
     )
@@ -141,15 +148,16 @@ export async function writeSnapshot(
 ): Promise<string> {
   const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const snapshot: Snapshot = Object.fromEntries(
-    tables.map(({ name, columns, indexes, foreignKeys, primaryKey = [], checks, leftBy }) => [
-      name,
+    tables.map((table) => [
+      table.name,
       {
-        primaryKey,
-        columns: [...columns.values()],
-        indexes: [...indexes].map(([index, rest]) => ({ name: index, ...rest })),
-        foreignKeys,
-        checks: Object.fromEntries(checks ?? []),
-        leftBy,
+        primaryKey: table.primaryKey ?? [],
+        columns: [...table.columns.values()],
+        indexes: [...table.indexes].map(([index, rest]) => ({ name: index, ...rest })),
+        foreignKeys: table.foreignKeys,
+        checks: Object.fromEntries(table.checks ?? []),
+        distribution: table.distribution?.kind === 'local' ? undefined : table.distribution,
+        leftBy: table.leftBy,
       },
     ]),
   )
@@ -191,8 +199,11 @@ function withLeftParts(
 ): ActualTable {
   const leftover = [...before.columns.values()].filter(({ name }) => !declared.columns.has(name))
   const names = leftover.map(({ name }) => name)
+  // Migrations leave reference tables that no record needs any more.
+  const isLeft = before.distribution?.kind === 'reference' && schema.distribution === undefined
   return {
     ...declared,
+    ...(isLeft && { distribution: before.distribution }),
     columns: new Map([
       ...declared.columns,
       ...leftover.map((column): [string, ActualColumn] => [

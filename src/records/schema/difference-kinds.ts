@@ -37,6 +37,8 @@ export interface Difference {
     | 'other default'
     | 'renamed table'
     | 'renamed column'
+    /** The rows are not on the machines that the record asks for. */
+    | 'other distribution'
     /** A type that a field names, or a value that it needs of another program's enum. */
     | 'missing type'
     /** A value that the enum of managed tables lacks. It can be used once it is committed. */
@@ -69,8 +71,12 @@ export interface Difference {
   readonly primaryKey?: readonly string[] | undefined
   /** The foreign key, if it is missing. */
   readonly key?: ForeignKeySchema
-  /** The statements need a key that the same migration makes. */
-  readonly needsNewKey?: boolean
+  /** The statements need a key or a distributed table that the same migration makes. */
+  readonly isLate?: boolean
+  /** What `sql` does, without blocking writes. Each statement is committed by itself. */
+  readonly online?: readonly string[]
+  /** The statements that a person would send instead, as one line. */
+  readonly command?: string
   /** Statements that run after the others are committed. They do not block other work. */
   readonly deferred?: readonly string[]
   /** False: another program makes and changes the table, so that no migration removes the difference. */

@@ -10,6 +10,7 @@ import type {
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import {
+  dropForeignKey,
   indexCondition,
   findReference,
   isOfSameField,
@@ -30,6 +31,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../model/generated-names.js'
 import { compareConstraints, isOwnTable } from './constraint-differences.js'
 import { findKeyChanges, type KeyChanges } from './key-differences.js'
+import { findDistributionChanges } from './distribution-differences.js'
 import { isStaleIndex, rebuildTable, type Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'
 import { findEnumChanges, type EnumLabels } from './type-names.js'
@@ -63,11 +65,17 @@ export function findDifferences(
   const present = pairs.map(({ schema }) => schema)
   const conversions = findUuidConversions(present, actual, dialect)
   const keys = findKeyChanges(present, actual, dialect)
+  const staleKeys = pairs.flatMap((pair) =>
+    findStaleKeys(pair).map((key) => toForeignKey(pair.schema.name, key).name),
+  )
+  const moves = findDistributionChanges(schemas, actual, { ...keys, dropped: staleKeys }, dialect)
+  const made: MadeParts = { keys, distributed: moves.tables }
   const remaining = [
+    ...moves.leaving,
     ...withNewSchemas(
       [
         ...findEnumChanges(schemas, actual, dialect, enums),
-        ...missing.flatMap((schema) => missingTable(schema, dialect)),
+        ...missing.flatMap((schema) => missingTable(schema, moves.ofNew, dialect)),
       ],
       actual,
     ),
@@ -75,8 +83,9 @@ export function findDifferences(
     ...pairs.flatMap((pair) => staleParts(pair, dialect)),
     ...pairs.flatMap((pair) => compareColumns(pair, dialect)),
     ...keys.differences,
-    ...pairs.flatMap((pair) => compareRest(pair, keys, dialect)),
-    ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
+    ...moves.entering,
+    ...pairs.flatMap((pair) => compareRest(pair, made, dialect)),
+    ...missing.flatMap((schema) => missingKeys(schema, made, dialect)),
   ]
   const texts = findRemainingTexts(conversions)
   return [
@@ -112,13 +121,19 @@ export function findUnmanagedDifferences(
   actual: Catalogue,
   dialect: Dialect,
 ): Difference[] {
+  const noKeys = { references: new Set<string>(), dropped: [] }
+  const { leaving, entering } = findDistributionChanges(schemas, actual, noKeys, dialect)
+  const misplaced = [...leaving, ...entering]
   return schemas
     .filter(({ isManaged }) => isManaged === false)
     .flatMap((schema) => {
       const table = actual.get(schema.name)
       return table === undefined
-        ? missingTable(schema, dialect).map(withoutChange)
-        : compareForeign(schema, table, dialect)
+        ? missingTable(schema, new Map(), dialect).map(withoutChange)
+        : [
+            ...compareForeign(schema, table, dialect),
+            ...misplaced.filter((one) => one.table === schema.name).map(withoutChange),
+          ]
     })
     .map((difference) => ({ ...difference, isManaged: false }))
 }
@@ -157,8 +172,14 @@ function withTypeConflict(difference: Difference, texts: ReadonlySet<string>): D
   }
 }
 
-function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
+/** @param distributions the statements that distribute new tables. References are added after them */
+function missingTable(
+  schema: TableSchema,
+  distributions: ReadonlyMap<string, string>,
+  dialect: Dialect,
+): Difference[] {
   const indexes = schema.indexes.flatMap((index) => writeIndex(schema.name, index))
+  const distribute = distributions.get(schema.name)
   return [
     {
       kind: 'missing table',
@@ -166,7 +187,11 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       message: `Table ${schema.name} is missing.`,
       blocks: true,
       risk: 'safe',
-      sql: [writeCreateTable(schema, dialect), ...indexes],
+      sql: [
+        writeCreateTable(schema, dialect),
+        ...indexes,
+        ...(distribute === undefined ? [] : [distribute]),
+      ],
       undo: [
         `drop table ${quoteTable(schema.name)}`,
         ...schema.indexes.flatMap(({ statements }) => statements?.drop ?? []),
@@ -187,12 +212,12 @@ function withNewSchemas(tables: readonly Difference[], actual: Catalogue): Diffe
 }
 
 /** After all tables exist, since they may refer to each other in a circle. */
-function missingKeys(schema: TableSchema, keys: KeyChanges, dialect: Dialect): Difference[] {
+function missingKeys(schema: TableSchema, made: MadeParts, dialect: Dialect): Difference[] {
   if (dialect.tables.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
     ...missingKey(schema, key),
     risk: 'safe',
-    ...needsNewKey(key, keys),
+    ...lateness(schema.name, key, made),
     sql: [writeAddForeignKey(schema.name, key)],
     undo: [dropForeignKey(schema.name, key.name)],
   }))
@@ -209,55 +234,74 @@ function missingKey(schema: TableSchema, key: ForeignKeySchema) {
   } as const
 }
 
-function needsNewKey({ table }: ForeignKeySchema, { tables }: KeyChanges) {
-  return tables.has(table) ? { needsNewKey: true } : {}
+/** What the same migration makes, and references need. */
+interface MadeParts {
+  readonly keys: KeyChanges
+  /** Existing tables that are distributed. */
+  readonly distributed: ReadonlySet<string>
+}
+
+function lateness(
+  holder: string,
+  { table }: ForeignKeySchema,
+  { keys, distributed }: MadeParts,
+): { readonly isLate?: true } {
+  const isLate = keys.tables.has(table) || distributed.has(table) || distributed.has(holder)
+  return isLate ? { isLate } : {}
+}
+
+function isSharded({ distribution }: TableSchema): boolean {
+  return distribution?.kind === 'sharded'
 }
 
 /** References, indexes and searches that the database has and the record does not declare. */
-function staleParts({ schema, actual, isOwn }: Pair, dialect: Dialect): Difference[] {
+function staleParts(pair: Pair, dialect: Dialect): Difference[] {
+  const { schema, actual, isOwn } = pair
   if (actual.isForeign === true) return []
   return [
-    ...(isOwn ? staleForeignKeys(schema, actual, dialect) : []),
+    ...staleForeignKeys(pair, dialect),
     ...(isOwn ? staleIndexes(schema, actual) : []),
     ...staleSearches(schema, actual, dialect),
   ]
 }
 
-function staleForeignKeys(
-  schema: TableSchema,
-  actual: ActualTable,
-  dialect: Dialect,
-): Difference[] {
-  const { name: table } = schema
+/** References that only the record can have declared, and no longer declares. */
+function findStaleKeys({ schema, actual, isOwn }: Pair): ActualForeignKey[] {
+  if (!isOwn || actual.isForeign === true) return []
   return (
     actual.foreignKeys
       .filter((key) =>
         [referringColumn(key), key.columns.join()].some(
-          (columns) => key.name === toConstraintName(table, columns),
+          (columns) => key.name === toConstraintName(schema.name, columns),
         ),
       )
       // References of a column without a field are kept with the column.
       .filter((key) => schema.columns.some(({ name }) => name === referringColumn(key)))
       .filter((key) => !schema.foreignKeys.some((one) => isOfSameField(one, key)))
-      .map((existing) => {
-        const { name } = toForeignKey(table, existing)
-        const column = referringColumn(existing)
-        return {
-          kind: 'unknown foreign key',
-          table,
-          message: `${table}.${column} refers to ${existing.table} and should not${originOf(schema, [column])}.`,
-          blocks: false,
-          upgrades: true,
-          risk: 'safe',
-          ...(dialect.tables.changes.kind === 'anew'
-            ? rebuildTable(schema, actual, dialect)
-            : {
-                sql: [dropForeignKey(table, name)],
-                undo: [writeAddForeignKey(table, toForeignKey(table, existing))],
-              }),
-        }
-      })
   )
+}
+
+function staleForeignKeys(pair: Pair, dialect: Dialect): Difference[] {
+  const { schema, actual } = pair
+  const { name: table } = schema
+  return findStaleKeys(pair).map((existing) => {
+    const { name } = toForeignKey(table, existing)
+    const column = referringColumn(existing)
+    return {
+      kind: 'unknown foreign key',
+      table,
+      message: `${table}.${column} refers to ${existing.table} and should not${originOf(schema, [column])}.`,
+      blocks: false,
+      upgrades: true,
+      risk: 'safe',
+      ...(dialect.tables.changes.kind === 'anew'
+        ? rebuildTable(schema, actual, dialect)
+        : {
+            sql: [dropForeignKey(table, name)],
+            undo: [writeAddForeignKey(table, toForeignKey(table, existing))],
+          }),
+    }
+  })
 }
 
 /** Unique indexes refuse values that the record allows; other indexes cost time at each write. */
@@ -300,9 +344,9 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
 }
 
 /** References and indexes, which need the columns and keys. */
-function compareRest({ schema, actual }: Pair, keys: KeyChanges, dialect: Dialect): Difference[] {
+function compareRest({ schema, actual }: Pair, made: MadeParts, dialect: Dialect): Difference[] {
   if (actual.isForeign === true) return []
-  return [...compareForeignKeys(schema, actual, keys, dialect), ...compareIndexes(schema, actual)]
+  return [...compareForeignKeys(schema, actual, made, dialect), ...compareIndexes(schema, actual)]
 }
 
 function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
@@ -443,9 +487,7 @@ function missingColumn(
 ): Difference {
   const fits = column.nullable || column.fill !== undefined
   const refers = schema.foreignKeys.some((key) =>
-    schema.isSharded === true
-      ? referringColumn(key) === column.name
-      : key.columns.includes(column.name),
+    isSharded(schema) ? referringColumn(key) === column.name : key.columns.includes(column.name),
   )
   // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
   // or whose default is an expression, and cannot drop a default that only existing rows needed.
@@ -476,7 +518,7 @@ function missingColumn(
 function compareForeignKeys(
   schema: TableSchema,
   actual: ActualTable,
-  keys: KeyChanges,
+  made: MadeParts,
   dialect: Dialect,
 ): Difference[] {
   const { name: table } = schema
@@ -485,8 +527,8 @@ function compareForeignKeys(
     // A reference of a new column is created with the column itself, and a reference to a new key with the key.
     const column = referringColumn(key)
     const isNew = key.columns.some((one) => !actual.columns.has(one))
-    if (rebuilds && (schema.isSharded === true ? !actual.columns.has(column) : isNew)) return []
-    if (!rebuilds && keys.references.has(`${table}.${column}`)) return []
+    if (rebuilds && (isSharded(schema) ? !actual.columns.has(column) : isNew)) return []
+    if (!rebuilds && made.keys.references.has(`${table}.${column}`)) return []
     const existing = findReference(key, schema, actual.foreignKeys)
     const isInvalid = existing?.isInvalid === true
     if (existing !== undefined && !isInvalid && isSameReference(key, existing)) return []
@@ -501,7 +543,7 @@ function compareForeignKeys(
             message: `The reference of ${table}.${column} to ${key.table} is not valid for all rows${originOf(schema, [column])}.`,
           }),
           risk: 'may fail',
-          ...needsNewKey(key, keys),
+          ...lateness(schema.name, key, made),
           ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
         },
       ]
@@ -519,7 +561,7 @@ function compareForeignKeys(
         blocks: true,
         risk: 'may fail',
         key,
-        ...needsNewKey(key, keys),
+        ...lateness(schema.name, key, made),
         ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
       },
     ]
@@ -538,10 +580,6 @@ function isSameReference(key: ForeignKeySchema, existing: ActualForeignKey): boo
 /** `team (tenant_id, id) on delete cascade` */
 function describeReference({ table, foreignColumns, onDelete }: ForeignKeySchema): string {
   return `${table} (${foreignColumns.join(', ')}) on delete ${onDelete}`
-}
-
-function dropForeignKey(table: string, name: string): string {
-  return `alter table ${quoteTable(table)} drop constraint if exists ${quote(name)}`
 }
 
 function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {

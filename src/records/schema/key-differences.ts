@@ -20,6 +20,7 @@ import {
 import { quote, quoteInSchemaOf, quoteTable } from '../../engines/contract/quote.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toKeyName, toIndexName } from '../model/generated-names.js'
+import { findDistribution } from './renames.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 
 export interface KeyChanges {
@@ -39,6 +40,7 @@ export function findKeyChanges(
   const differences: Difference[] = []
   const tables = new Set<string>()
   const references = new Set<string>()
+  const isDistributed = findDistribution(present, actual, dialect) !== undefined
   for (const schema of present) {
     const table = actual.get(schema.name) as ActualTable
     if (!hasOtherKey(schema, table)) continue
@@ -46,17 +48,17 @@ export function findKeyChanges(
     const found = findReferences(schema, present, actual)
     for (const { table: holder, before } of found)
       references.add(`${holder}.${referringColumn(before)}`)
-    differences.push(toDifference(schema, table, found, dialect))
+    differences.push(toDifference(schema, table, found, { dialect, isDistributed }))
   }
   return { differences, tables, references }
 }
 
 /** Other keys of several columns belong to other programs, unless the record has such a key too. */
-function hasOtherKey({ primaryKey, isSharded }: TableSchema, table: ActualTable): boolean {
+function hasOtherKey({ primaryKey, distribution }: TableSchema, table: ActualTable): boolean {
   const { primaryKey: actualKey = [], isForeign, isPartitioned } = table
   if (isForeign === true || isPartitioned === true || actualKey.join() === primaryKey.join())
     return false
-  if (isSharded === true || primaryKey.length > 1) return primaryKey.length > 1
+  if (distribution?.kind === 'sharded' || primaryKey.length > 1) return primaryKey.length > 1
   const [key] = primaryKey
   return primaryKey.length === 1 && actualKey.length === 2 && actualKey[1] === key
 }
@@ -91,7 +93,7 @@ function toDifference(
   schema: TableSchema,
   actual: ActualTable,
   references: readonly ChangedReference[],
-  dialect: Dialect,
+  { dialect, isDistributed }: { readonly dialect: Dialect; readonly isDistributed: boolean },
 ): Difference {
   const { name: table, primaryKey } = schema
   const { primaryKey: actualKey = [] } = actual
@@ -125,16 +127,21 @@ function toDifference(
   return {
     ...difference,
     sql: writeKeyChange(
-      table,
-      primaryKey,
+      { table, columns: primaryKey, isDistributed },
       pairs.map(({ holder, before, after }) => [holder, before.name, after]),
     ),
     undo: writeKeyChange(
-      table,
-      actualKey,
+      { table, columns: actualKey, isDistributed },
       pairs.map(({ holder, before, after }) => [holder, after.name, before]),
     ),
   }
+}
+
+interface NewKey {
+  readonly table: string
+  readonly columns: readonly string[]
+  /** Whether a table of the records may be distributed. */
+  readonly isDistributed: boolean
 }
 
 /**
@@ -148,20 +155,39 @@ function toDifference(
  * @param references each with its table and the name that it has before
  */
 function writeKeyChange(
-  table: string,
-  columns: readonly string[],
+  { table, columns, isDistributed }: NewKey,
   references: readonly (readonly [holder: string, name: string, key: ForeignKeySchema])[],
 ): string[] {
   const name = toIndexName(table, columns, true)
   const [index, dropped] = [quote(name), quoteInSchemaOf(table, name)]
   const key = quote(toKeyName(table))
+  const replace = isDistributed ? replaceInBlock : replaceTogether
   return [
     `drop index concurrently if exists ${dropped}`,
     `create unique index concurrently ${index} on ${quoteTable(table)} (${columns.map(quote).join(', ')})`,
     ...references.flatMap(([holder, oldName, reference]) => [
-      `alter table ${quoteTable(holder)} drop constraint if exists ${quote(oldName)}, add ${writeForeignKey(reference)} not valid`,
+      replace(
+        holder,
+        `drop constraint if exists ${quote(oldName)}`,
+        `add ${writeForeignKey(reference)} not valid`,
+      ),
       `alter table ${quoteTable(holder)} validate constraint ${quote(reference.name)}`,
     ]),
-    `alter table ${quoteTable(table)} drop constraint if exists ${key}, add constraint ${key} primary key using index ${index}`,
+    replace(
+      table,
+      `drop constraint if exists ${key}`,
+      `add constraint ${key} primary key using index ${index}`,
+    ),
   ]
+}
+
+/** One statement for both changes. */
+function replaceTogether(table: string, drop: string, add: string): string {
+  return `alter table ${quoteTable(table)} ${drop}, ${add}`
+}
+
+/** The same for distributed tables, whose constraints a statement must add alone. */
+function replaceInBlock(table: string, drop: string, add: string): string {
+  const alter = `alter table ${quoteTable(table)}`
+  return `do $filigree$ begin\n  ${alter} ${drop};\n  ${alter} ${add};\nend $filigree$`
 }

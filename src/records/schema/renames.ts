@@ -10,6 +10,7 @@ import {
   toKeyName,
   toTableName,
 } from '../model/generated-names.js'
+import type { DistributionSql } from '../../engines/contract/distribution.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type {
   ActualIndex,
@@ -35,6 +36,7 @@ export function findRenames(
   dialect: Dialect,
 ): { readonly renames: readonly Difference[]; readonly actual: Catalogue } {
   const tables = new Map(actual)
+  const context = { dialect, distribution: findDistribution(schemas, actual, dialect) }
   const names = new Set(schemas.map(({ name }) => name))
   const renamed = new Set<string>()
   /** The name of a join table follows its records. Another record's table is taken only if such a record is renamed. */
@@ -46,7 +48,7 @@ export function findRenames(
     { kind: 'renamed table', describe: ({ name }) => `table ${name}` },
     (schema, old) => {
       renamed.add(schema.name)
-      return renameTable(schema, old, tables, dialect)
+      return renameTable(schema, old, tables, context)
     },
   )
   for (const schema of schemas) {
@@ -55,11 +57,29 @@ export function findRenames(
         schema.columns,
         (name) => tables.get(schema.name)?.columns.has(name) === true,
         { kind: 'renamed column', table: schema.name, describe: ({ origin }) => origin },
-        (column, old) => renameColumn(schema, column, old, tables, dialect),
+        (column, old) => renameColumn(schema, column, old, tables, context),
       ),
     )
   }
   return { renames, actual: tables }
+}
+
+interface RenameContext {
+  readonly dialect: Dialect
+  /** Set if a table may be distributed. Then local tables that refer to it have the same limits. */
+  readonly distribution: DistributionSql | undefined
+}
+
+/** @returns SQL that also runs where tables are distributed. Undefined if none may be */
+export function findDistribution(
+  schemas: readonly TableSchema[],
+  actual: Catalogue,
+  { tables: { distribution } }: Dialect,
+): DistributionSql | undefined {
+  const isDistributed = [...schemas, ...actual.values()].some(
+    (table) => (table.distribution?.kind ?? 'local') !== 'local',
+  )
+  return isDistributed ? distribution : undefined
 }
 
 /** A table or a column. */
@@ -173,10 +193,10 @@ function renameTable(
   schema: TableSchema,
   old: string,
   tables: Map<string, ActualTable>,
-  dialect: Dialect,
+  context: RenameContext,
 ): Difference {
   const existing = tables.get(old) as ActualTable
-  const parts = renameParts(schema, { ...existing, name: old }, (column) => column, dialect)
+  const parts = renameParts(schema, { ...existing, name: old }, (column) => column, context)
   tables.delete(old)
   tables.set(schema.name, parts.table)
   for (const [name, table] of tables) {
@@ -185,7 +205,7 @@ function renameTable(
     )
     tables.set(name, { ...table, foreignKeys })
   }
-  const canAlter = dialect.tables.changes.kind === 'in place'
+  const canAlter = context.dialect.tables.changes.kind === 'in place'
   const key = (a: string, b: string): string[] =>
     canAlter
       ? [
@@ -213,14 +233,14 @@ function renameColumn(
   column: ColumnSchema,
   old: string,
   tables: Map<string, ActualTable>,
-  dialect: Dialect,
+  context: RenameContext,
 ): Difference {
   const existing = tables.get(schema.name) as ActualTable
   const parts = renameParts(
     schema,
     existing,
     (name) => (name === old ? column.name : name),
-    dialect,
+    context,
   )
   tables.set(schema.name, parts.table)
   const rename = (from: string, to: string): string =>
@@ -250,7 +270,7 @@ function renameParts(
   schema: TableSchema,
   existing: ActualTable,
   toNew: (column: string) => string,
-  dialect: Dialect,
+  { dialect, distribution }: RenameContext,
 ): Parts {
   const alter = `alter table ${quoteTable(schema.name)}`
   const canAlter = dialect.tables.changes.kind === 'in place'
@@ -262,15 +282,19 @@ function renameParts(
     from: string,
     to: string,
   ): void => {
-    sql.push(write(quote(from), quote(to)))
-    undo.unshift(write(quote(to), quote(from)))
-  }
-  const addIndexRename = (from: string, to: string): void => {
-    const write = (a: string, b: string): string =>
-      `alter index ${quoteInSchemaOf(schema.name, a)} rename to ${quote(b)}`
     sql.push(write(from, to))
     undo.unshift(write(to, from))
   }
+  const renameConstraint = (from: string, to: string): string =>
+    distribution !== undefined
+      ? distribution.renameConstraint(schema.name, from, to)
+      : `${alter} rename constraint ${quote(from)} to ${quote(to)}`
+  const renameCheckOf = (from: string, to: string): string =>
+    distribution !== undefined
+      ? distribution.renameConstraint(schema.name, from, to)
+      : renameCheckIfExists(schema.name, from, to)
+  const renameIndex = (from: string, to: string): string =>
+    `alter index ${quoteInSchemaOf(schema.name, from)} rename to ${quote(to)}`
   /** Rewrites a condition or a statement with the new names. */
   const rewrite = (text: string): string => {
     let rewritten = text
@@ -293,7 +317,7 @@ function renameParts(
     )
     const to =
       count < 0 ? name : toIndexName(schema.name, columns.slice(0, count + 1), index.unique)
-    if (to !== name && canAlter) addIndexRename(name, to)
+    if (to !== name && canAlter) addRename(renameIndex, name, to)
     if (to !== name && !canAlter) {
       sql.push(`drop index ${quoteInSchemaOf(schema.name, name)}`)
       undo.unshift(`drop index if exists ${quoteInSchemaOf(schema.name, to)}`)
@@ -314,8 +338,7 @@ function renameParts(
       .find((one) => one !== undefined)
     if (newName === undefined || newName === name || !canAlter) checks.set(name, rule)
     else {
-      sql.push(renameCheckIfExists(schema.name, name, newName))
-      undo.unshift(renameCheckIfExists(schema.name, newName, name))
+      addRename(renameCheckOf, name, newName)
       checks.set(newName, rule)
     }
   }
@@ -325,8 +348,7 @@ function renameParts(
     const columns = isOfAll ? key.columns : [referringColumn(key)]
     const to = toConstraintName(schema.name, columns.map(toNew).join())
     const from = toConstraintName(existing.name, columns.join())
-    if (canAlter && key.name === from && key.name !== to)
-      addRename((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
+    if (canAlter && key.name === from && key.name !== to) addRename(renameConstraint, key.name, to)
     return { ...key, columns: key.columns.map(toNew), name: to }
   })
   const columns = new Map(
@@ -336,7 +358,13 @@ function renameParts(
     }),
   )
   const primaryKey = existing.primaryKey?.map(toNew)
-  const table = { name: schema.name, columns, indexes, foreignKeys, checks, primaryKey }
+  const { distribution: place } = existing
+  const table = {
+    ...{ name: schema.name, columns, indexes, foreignKeys, checks, primaryKey },
+    ...(place && {
+      distribution: place.kind === 'sharded' ? { ...place, column: toNew(place.column) } : place,
+    }),
+  }
   return { table, sql, undo, recreate }
 }
 

@@ -20,6 +20,7 @@ import type { Table, Relation } from '../model/table.js'
 import { nameInSchema, quote } from '../../engines/contract/quote.js'
 import type {
   CheckSchema,
+  Distribution,
   NamedType,
   IndexSchema,
   TableSchema,
@@ -175,10 +176,15 @@ function writeTests(column: Column, dialect: Dialect): string[] {
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
   const all = [...tables]
   const listed = listedColumns(all)
+  const distributions = findDistributions(all, dialect)
   const schemas: TableSchema[] = []
   const joins = new Map<string, TableSchema>()
   for (const table of all) {
-    schemas.push(toTableSchema(table, listed, dialect, now))
+    const distribution = distributions.get(table)
+    schemas.push({
+      ...toTableSchema(table, listed, dialect, now),
+      ...(distribution !== undefined && { distribution }),
+    })
     for (const relation of table.relations.values()) {
       const { join } = relation
       if (join === undefined || joins.has(join.name)) continue
@@ -189,6 +195,29 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
   const found = [...schemas, ...joins.values()]
   checkNames([...all.map(({ name }) => name), ...joins.keys()], found, dialect)
   return found
+}
+
+/**
+ * Sharded tables, and the tables that they refer to, also through others: every machine needs the rows of these. Tables
+ * that are missing here are local.
+ */
+function findDistributions(tables: readonly Table[], dialect: Dialect): Map<Table, Distribution> {
+  const distributions = new Map<Table, Distribution>()
+  const addTargets = ({ relations }: Table): void => {
+    for (const { kind, target } of relations.values()) {
+      if (kind !== 'belongsTo' || target.shard !== undefined || distributions.has(target)) continue
+      distributions.set(target, { kind: 'reference' })
+      addTargets(target)
+    }
+  }
+  for (const table of tables) {
+    const { shard } = table
+    if (shard === undefined) continue
+    const group = `${shard.property} ${dialect.types.columnType(shard)}`
+    distributions.set(table, { kind: 'sharded', column: shard.name, group })
+    addTargets(table)
+  }
+  return distributions
 }
 
 /** @throws {DeclarationError} `FIELD_RULE_UNFIT` for types that cannot store the values of their fields */
@@ -262,7 +291,6 @@ function toTableSchema(
       checks: toCheckSchemas(table.name, column, dialect),
       origin: `${table.type.name}.${column.property}`,
     })),
-    ...(shard !== undefined && { isSharded: true }),
     isManaged: table.options.managed !== false,
     primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), ...namesOf(table.key)],
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({

@@ -171,7 +171,11 @@ function toProblem(difference: Difference): Problem {
   }
 }
 
-function remedyOf({ kind, risk, isManaged }: Difference): string {
+function remedyOf({ kind, risk, isManaged, command }: Difference): string {
+  if (command !== undefined) {
+    const how = isManaged === false ? '' : `${migrate} It sends: `
+    return `${how}${command}`
+  }
   if (isManaged === false) return changeElsewhere
   // A field that is optional or has a default needs only the migration.
   return kind === 'missing column' && risk === 'safe' ? migrate : remedies[kind]
@@ -201,6 +205,7 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'other check': migrate,
   'renamed table': migrate,
   'renamed column': migrate,
+  'other distribution': migrate,
   'missing type': migrate,
   'missing value': migrate,
   'other default': migrate,

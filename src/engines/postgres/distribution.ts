@@ -1,0 +1,115 @@
+/**
+ * Distributes tables on Citus, an extension of PostgreSQL. Each statement asks whether the extension exists, so that the same
+ * migrations run on plain PostgreSQL. Source: Citus, Utility Functions; Metadata Tables.
+ */
+import type { DistributionSql, TableMove } from '../contract/distribution.js'
+import { quote, quoteTable } from '../contract/quote.js'
+import type { Distribution } from '../contract/table-schema.js'
+
+/**
+ * ```sql
+ * do $filigree$ begin
+ *   if exists (select from pg_extension where extname = 'citus') then
+ *     perform create_distributed_table('task', 'tenant_id', colocate_with => 'project');
+ *   end if;
+ * end $filigree$
+ * ```
+ */
+function onlyDistributed(statements: readonly string[]): string {
+  return [
+    'do $filigree$ begin',
+    `  if ${isCitus} then`,
+    ...statements.map((one) => `    ${one.replaceAll('\n', '\n    ')};`),
+    '  end if;',
+    'end $filigree$',
+  ].join('\n')
+}
+
+const isCitus = `exists (select from pg_extension where extname = 'citus')`
+
+function move({ table, from, to, besides, isOnline }: TableMove): string[] {
+  const name = toRegclass(table)
+  const leave = from.kind === 'local' ? [] : [`perform undistribute_table(${name})`]
+  if (to.kind === 'local') return leave
+  if (to.kind === 'reference') return [...leave, makeReference(name)]
+  const group = besides === undefined ? `'none'` : toRegclass(besides)
+  const values = `(${name}, ${quoteText(to.column)}, colocate_with => ${group})`
+  const distribute = `perform create_distributed_table${values}`
+  if (!isOnline) return [...leave, distribute]
+  // Logical replication copies the rows while writes continue. Newer servers must allow the plugin of Citus for it.
+  const online = [
+    `if current_setting('wal_level') = 'logical'`,
+    `  and coalesce(current_setting('output_plugin_libraries', true), 'citus') like '%citus%' then`,
+    `  perform create_distributed_table_concurrently${values};`,
+    'else',
+    `  ${distribute};`,
+    'end if',
+  ].join('\n')
+  return [...leave, online]
+}
+
+/** A migration that is undone leaves reference tables, so the table may be one already. */
+function makeReference(name: string): string {
+  return [
+    `if not exists (select from pg_dist_partition where logicalrelid = ${name}::regclass and repmodel = 't') then`,
+    `  perform create_reference_table(${name});`,
+    'end if',
+  ].join('\n')
+}
+
+/** Citus cannot rename constraints of distributed tables, so they are added again. Checks may be missing. */
+function renameConstraint(table: string, from: string, to: string): string {
+  const alter = `alter table ${quoteTable(table)}`
+  return [
+    'do $filigree$ declare definition text; begin',
+    '  select pg_get_constraintdef(oid) into definition from pg_constraint',
+    `    where conrelid = ${quoteText(quoteTable(table))}::regclass and conname = ${quoteText(from)};`,
+    '  if definition is null then return; end if;',
+    `  if ${isCitus} then`,
+    `    ${alter} drop constraint ${quote(from)};`,
+    `    execute ${quoteText(`${alter} add constraint ${quote(to)} `)} || definition;`,
+    '  else',
+    `    ${alter} rename constraint ${quote(from)} to ${quote(to)};`,
+    '  end if;',
+    'end $filigree$',
+  ].join('\n')
+}
+
+function command(tableMove: TableMove): string {
+  return move({ ...tableMove, isOnline: false })
+    .map((statement) => `select ${/perform ([^;]+)/.exec(statement)?.[1] ?? ''};`)
+    .join(' ')
+}
+
+export const citusSql: DistributionSql = { onlyDistributed, move, command, renameConstraint }
+
+/** The name of a table as a text, which the server reads as it reads names in statements. */
+function toRegclass(table: string): string {
+  return quoteText(/^[a-z_][a-z0-9_]*$/.test(table) ? table : quoteTable(table))
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/**
+ * The tables of Citus with their distribution: name, column, group, whether every machine has all rows. Tables that are
+ * missing here are local.
+ *
+ * @param nameOf SQL of the name of a table in a schema @param isInside the condition on a table `c` of a schema `n`
+ */
+export function distributionsSql(
+  nameOf: (table: string, schema: string) => string,
+  isInside: string,
+): string {
+  return `select ${nameOf('c', 'n')}, column_to_column_name(p.logicalrelid, p.partkey), p.colocationid::text,
+    p.repmodel = 't' from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  where ${isInside} and (p.repmodel = 't' or p.colocationid > 0)`
+}
+
+/** @param row as `distributionsSql` returns it */
+export function toDistribution([, column, group, isReference]: readonly unknown[]): Distribution {
+  if (isReference === true) return { kind: 'reference' }
+  return { kind: 'sharded', column: String(column ?? ''), group: String(group) }
+}
