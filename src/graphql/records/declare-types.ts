@@ -3,7 +3,7 @@
 import { formats } from '../../fields/formats.js'
 import { type FieldRules, describeWriteRule } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
@@ -71,9 +71,15 @@ function describeRelation({ name, kind, table, target, local, foreign }: Relatio
   const doc = documentedDescription(table.type, name)
   if (doc !== undefined) return doc
   const other = target.type.name
-  if (kind === 'belongsTo') return `The ${other} whose key is ${local.property}.`
+  if (kind === 'belongsTo') return `The ${other} whose key is ${namesOf(local)}.`
   if (kind === 'manyToMany') return `Every linked ${other}.`
-  return `Every ${other} whose ${foreign.property} is the key of this record.`
+  return `Every ${other} whose ${namesOf(foreign)} is the key of this record.`
+}
+
+function namesOf(column: Column): string {
+  return storedColumnsOf(column)
+    .map(({ property }) => property)
+    .join(', ')
 }
 
 function describeRules({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {

@@ -83,7 +83,7 @@ async function findVisibleKeys(
 ): Promise<ReadonlySet<string>> {
   const ids = [...new Set(entries.map(({ row }) => row))]
   const keys = key.kind === 'integer' ? ids.map(Number) : ids
-  const rows = await records.list({ where: { [key.name]: { in: keys } }, limit: pageSize })
+  const rows = await records.list({ where: key.where(keys) as never, limit: pageSize })
   return new Set(rows.map((row) => String(key.of(row))))
 }
 

@@ -123,7 +123,10 @@ export function resolvePeople({ people }: AdminOptions): People | undefined {
   if (people === undefined) return undefined
   const [reference, field] = isPair(people) ? people : [people]
   const [type] = resolveRecords([reference])
-  return type && { type, field }
+  const keyFields = type && describeRecord(type)?.key.parts
+  // The claim is the value of the field. Only a key of several fields is written as a JSON list.
+  const keyField = keyFields?.length === 1 ? keyFields[0] : undefined
+  return type && { type, field: field ?? keyField }
 }
 
 function isPair(
@@ -153,7 +156,8 @@ function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Pro
   const names = (described?.fields ?? [])
     .filter(({ kind, list }) => kind === 'string' && !list)
     .map(({ name }) => name)
-  if (field === undefined || names.includes(field)) return []
+  const isKey = field !== undefined && described?.key.parts?.includes(field) === true
+  if (field === undefined || isKey || names.includes(field)) return []
   const message = `admin: people names ${JSON.stringify(field)}, which is not a string field of ${type.name}.`
   return [invalid(message, `Name the field that holds the claim sub: ${names.join(', ')}.`)]
 }

@@ -4,6 +4,7 @@
  * Source: decisions, Records: access rules.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
+import { storedColumnsOf } from '../../engines/contract/table.js'
 import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../model/record-types.js'
@@ -278,9 +279,10 @@ export class ClientRecords<T extends object> {
 }
 
 function keepKey(record: Instance, { key }: Table): void {
+  const keyNames = storedColumnsOf(key).map(({ property }) => property)
   without(
     record,
-    Object.keys(record).filter((property) => property !== key.property),
+    Object.keys(record).filter((property) => !keyNames.includes(property)),
   )
 }
 

@@ -10,7 +10,7 @@ const cachedColumns = new WeakMap<Column, Map<string, Column>>()
 
 /** @param parts columns of one table; without parts, the key of a table that has none */
 export function compositeColumn(parts: readonly Column[], isKey = false): Column {
-  const property = namesOf(parts.map((part) => part.property))
+  const property = toProperty(parts.map((part) => part.property))
   const [first] = parts
   const columns = first && (cachedColumns.get(first) ?? new Map<string, Column>())
   const cached = columns?.get(property)
@@ -43,6 +43,11 @@ function createColumn(parts: readonly Column[], property: string, isKey: boolean
     isArray: false,
     parts: Object.freeze([...parts]),
   })
+}
+
+/** A name that no field has: filters by a field of the key compare the field. */
+function toProperty(names: readonly string[]): string {
+  return names.length === 1 ? `${namesOf(names)},` : namesOf(names)
 }
 
 function namesOf(names: readonly string[]): string {

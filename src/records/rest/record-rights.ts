@@ -11,7 +11,7 @@ import type { FieldRules } from '../../fields/rules.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { Problems } from '../../errors/problems.js'
 import type { Class } from '../../metadata/class.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { countableRelations } from '../filters/list-options.js'
 import { isHidden } from '../filters/query-errors.js'
 import { toPlural } from '../model/generated-names.js'
@@ -96,6 +96,8 @@ export interface DescribedKey {
   readonly parts: readonly string[] | undefined
   /** The key of a row, also of one in its JSON form, as one value: of several fields, the JSON list of their values. */
   readonly of: (row: object) => unknown
+  /** The condition for the rows with these keys, each as `of` returns it. */
+  readonly where: (keys: readonly unknown[]) => Record<string, unknown>
   /** The text of a key in the form that is equal for equal keys. Undefined for a text that is no key. */
   readonly read: (text: string) => string | undefined
 }
@@ -281,18 +283,27 @@ function describeTable(table: Table): RecordDescription {
 }
 
 function describeKey(key: Column): DescribedKey {
-  const { property: name, isUuid, parts } = key
+  const { isUuid, parts } = key
+  const name = namesOf(key).join(',')
   const of = (row: object): unknown => keyOf(key, row)
+  const where = (keys: readonly unknown[]): Record<string, unknown> => ({
+    [key.property]: { in: keys },
+  })
   if (parts !== undefined)
     return {
-      ...{ name, kind: 'text', parts: parts.map(({ property }) => property), of },
+      ...{ name, kind: 'text', parts: parts.map(({ property }) => property), of, where },
       read: (text) => readKeyText(key, text),
     }
   const form = isUuid ? /^[\da-f-]{36}$/i : /^-?(?:0|[1-9]\d{0,15})$/
   return {
-    ...{ name, kind: isUuid ? 'uuid' : 'integer', parts, of },
+    ...{ name, kind: isUuid ? 'uuid' : 'integer', parts, of, where },
     read: (text) => (form.test(text) ? text.toLowerCase() : undefined),
   }
+}
+
+/** The fields that a key or foreign key consists of. */
+function namesOf(column: Column): string[] {
+  return storedColumnsOf(column).map(({ property }) => property)
 }
 
 function toField(table: Table, column: Column): FieldDescription {
@@ -358,7 +369,7 @@ function toRelation(relation: Relation): RelationDescription {
     name,
     kind,
     target: target.type,
-    by: kind === 'manyToMany' ? undefined : by.property,
+    by: kind === 'manyToMany' ? undefined : namesOf(by).join(','),
     ids,
     linkable: kind === 'manyToMany' && isLinkable(relation),
     owned: kind === 'hasMany' && back?.onDelete === 'cascade',

@@ -11,7 +11,7 @@ import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rule
 import { shapeOf } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
-import type { Column } from '../../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { relationMetadataOf } from '../model/relations.js'
 import type { Relation, Table } from '../model/table.js'
 
@@ -277,8 +277,8 @@ function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
     // A relation reveals its keys, so the rules of the keys apply too.
     const rules = [
       memberAccess(type, relation.name),
-      memberAccess(type, local.property),
-      memberAccess(target.type, foreign.property),
+      ...storedColumnsOf(local).map((column) => memberAccess(type, column.property)),
+      ...storedColumnsOf(foreign).map((column) => memberAccess(target.type, column.property)),
     ].filter((rule) => rule !== undefined)
     if (rules.length > 0) ofRelations.set(relation, rules)
   }

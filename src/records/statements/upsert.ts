@@ -6,6 +6,7 @@
 import { causesOf, HttpError } from '../../errors/http-error.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import type { ColumnName } from '../model/query-names.js'
+import { namesKeyOf } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
 import { namesRelations } from './read-tree.js'
 import { hasAddition } from './additions.js'
@@ -36,7 +37,7 @@ export async function upsertTogether(
   if (table.shard !== undefined) return undefined
   if (!isPlain || by.includes(key) || hasAddition(table, input)) return undefined
   if (namesRelations(table, input)) return undefined
-  if (referencesToMarked(table).some(({ local }) => local.property in input)) return undefined
+  if (referencesToMarked(table).some(({ local }) => namesKeyOf(local, input))) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
   // Listeners must know whether it was created or changed.
   if (await source.feed.follows(table, source.runner())) return undefined
