@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const target = resolve(process.argv[2] ?? join(here, '../../dist/admin'))
 
 /** The modules that `import()` loads. They share everything else with `admin.js`. */
-const laterModules = ['bin', 'chart', 'csv-import', 'jump']
+const laterModules = ['bin', 'bulk-change', 'chart', 'csv-import', 'jump']
 
 /** The names that the later modules import, by module. `admin.js` exports them. */
 async function sharedNames() {

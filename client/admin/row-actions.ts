@@ -1,6 +1,6 @@
 /** The buttons that change selected rows: edit, delete, and the application's own actions. */
 import { api } from './requests.js'
-import { openBulkChange } from './bulk-change.js'
+import type { BulkChange } from './bulk-change.js'
 import { el, replace, type Child } from './element.js'
 import { showError } from './notices.js'
 import { makeClassForm, makeRecordForm, markBusy } from './form.js'
@@ -71,16 +71,12 @@ export function makeBulkBar(
       'div',
       { class: 'doings' },
       may(record, 'update') &&
-        button(translate('editSelected'), () => {
-          editMany(record, keys(), reload)
-        }),
+        button(translate('editSelected'), () => editMany(record, keys(), reload)),
       ...actionButtons(record, keys, reload, true),
       may(record, 'delete') &&
         button(
           translate('deleteSelected'),
-          () => {
-            deleteMany(record, keys(), reload)
-          },
+          () => deleteMany(record, keys(), reload),
           'grave quiet',
         ),
     ),
@@ -94,8 +90,17 @@ export function makeBulkBar(
   return { node, show }
 }
 
-function editMany(record: RecordInfo, keys: readonly string[], reload: () => Promise<void>): void {
-  openBulkChange({
+async function openChange(change: BulkChange): Promise<void> {
+  const { openBulkChange } = await import('./bulk-change.js')
+  openBulkChange(change)
+}
+
+function editMany(
+  record: RecordInfo,
+  keys: readonly string[],
+  reload: () => Promise<void>,
+): Promise<void> {
+  return openChange({
     record,
     keys,
     reload,
@@ -120,8 +125,8 @@ function deleteMany(
   record: RecordInfo,
   keys: readonly string[],
   reload: () => Promise<void>,
-): void {
-  openBulkChange({
+): Promise<void> {
+  return openChange({
     record,
     keys,
     reload,
@@ -155,7 +160,7 @@ export function actionButtons(
           class: action.danger === true ? 'grave quiet' : undefined,
           onclick: async () => {
             // The reload after the action discards unsaved changes.
-            if (await confirmLeave()) runAction(record, action, keys(), reload)
+            if (await confirmLeave()) await runAction(record, action, keys(), reload)
           },
         },
         action.label,
@@ -168,11 +173,11 @@ function runAction(
   { name, label, fields = [], danger }: ActionInfo,
   keys: readonly string[],
   reload: () => Promise<void>,
-): void {
+): Promise<void> {
   const rows = withCount(keys.length, record)
   const isDangerous = danger === true
   const hasForm = fields.length > 0 || !isDangerous
-  openBulkChange({
+  return openChange({
     record,
     keys,
     reload,

@@ -25,6 +25,7 @@ const script = 'text/javascript; charset=utf-8'
 const builtFiles = {
   'admin.js': script,
   'bin.js': script,
+  'bulk-change.js': script,
   'chart.js': script,
   'csv-import.js': script,
   'jump.js': script,
