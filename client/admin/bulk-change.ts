@@ -7,7 +7,7 @@ import { buttonRow, cancelButton, openDialog } from './dialog.js'
 import { el, replace, type Child } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { markBusy, type Form } from './form.js'
-import { fieldOf, labelAt, type RecordInfo, targetOf } from './schema.js'
+import { fieldOf, labelAt, referredKey, type RecordInfo, targetOf } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
 import { toFieldText } from './field-values.js'
 import { withCount } from './format.js'
@@ -331,7 +331,11 @@ class PreviewSummary {
   async loadTitles(): Promise<void> {
     for (const { field, from, to } of this.#groups.values()) {
       const target = targetOf(this.record, fieldOf(this.record, field))
-      if (target !== undefined) await loadTitles(target, [from, to])
+      if (target === undefined) continue
+      await loadTitles(
+        target,
+        [from, to].map((value) => referredKey(target, value)),
+      )
     }
   }
 
@@ -358,6 +362,6 @@ class PreviewSummary {
     const target = targetOf(this.record, recordField)
     return target === undefined || value === null
       ? toFieldText(recordField, value)
-      : cachedTitle(target, value)
+      : cachedTitle(target, referredKey(target, value))
   }
 }

@@ -3,12 +3,13 @@ import { request, rowsOf } from './requests.js'
 import { choicesOf } from './control-types.js'
 import { el, listen, newId, replace, svg } from './element.js'
 import { showError } from './notices.js'
-import { describeCondition } from './filter.js'
+import { describeConditions } from './filter.js'
 import { replacePath, pathTo } from './navigation.js'
 import {
   displayLabel,
   fieldOf,
   labelOf,
+  referredKey,
   targetOf,
   type FieldInfo,
   type KindInfo,
@@ -182,14 +183,11 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
       replacePath(`${pathTo(record.path, 'figures')}?${String(choice)}`)
       draw().catch(showError)
     })
-  const conditions = await Promise.all(
-    [...new Set(filter.keys())].map(async (name) => {
-      const value = filter.getAll(name).join(',')
-      return name === 'search'
-        ? translate('describeSearch', { value })
-        : await describeCondition(record, name, value)
-    }),
-  )
+  const search = filter.get('search')
+  const conditions = [
+    ...(search === null ? [] : [translate('describeSearch', { value: search })]),
+    ...(await describeConditions(record, filter)).map(({ text }) => text),
+  ]
   if (!view.isOpen()) return
   view.show(
     el('div', { class: 'bar' }, measure.node, groups.length > 0 && group.node),
@@ -218,7 +216,7 @@ async function toBars(
   if (target !== undefined)
     await loadTitles(
       target,
-      rows.map((row) => row[by]),
+      rows.map((row) => referredKey(target, row[by])),
     )
   return rows.map((row) => {
     const value = row[resultField]
@@ -227,7 +225,7 @@ async function toBars(
       by === ''
         ? translate('all')
         : target !== undefined && key !== null
-          ? cachedTitle(target, key)
+          ? cachedTitle(target, referredKey(target, key))
           : field?.labels === undefined
             ? toText(key)
             : toFieldText(field, key)

@@ -1,7 +1,7 @@
 /** Resolves an edit conflict. For each field, the user chooses between both values and sees the previous value. */
 import type { Control } from './control.js'
 import { el, newId } from './element.js'
-import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
+import { fieldOf, recordNamed, referredKey, type RecordInfo } from './schema.js'
 import { cachedTitle, loadTitles } from './titles.js'
 import { toFieldText } from './field-values.js'
 import { translate } from './translate.js'
@@ -98,7 +98,7 @@ function valueNode(record: RecordInfo, name: string, value: unknown): HTMLElemen
   const target = relation && recordNamed(relation.to)
   const node = el('span', { class: 'value' }, toFieldText(field, value))
   if (target === undefined || value === null || value === undefined) return node
-  const keys: unknown[] = Array.isArray(value) ? value : [value]
+  const keys: unknown[] = Array.isArray(value) ? value : [referredKey(target, value)]
   const draw = (): void => {
     node.textContent = keys.map((key) => cachedTitle(target, key)).join(', ') || '–'
   }

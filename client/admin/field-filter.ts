@@ -4,13 +4,18 @@
  */
 import { choicesOf, controlTypes } from './control-types.js'
 import { el, newId } from './element.js'
-import { parseText, toInputText } from './field-values.js'
+import { parseInput, parseText, toInputText } from './field-values.js'
 import { toText } from './format.js'
 import { containsPattern, textOfPattern } from './like-pattern.js'
 import { makePicker } from './picker.js'
 import { makeLinksControl } from './record-controls.js'
+import type { References } from './references.js'
 import {
   displayLabel,
+  foreignFieldsOf,
+  foreignValuesOf,
+  labelOf,
+  referredKey,
   relationOf,
   targetOf,
   type FieldInfo,
@@ -201,43 +206,60 @@ class ListFilter extends FieldFilter {
   }
 }
 
-/** A filter of a field that holds the key of another row. The user picks rows by their titles. */
+/** A filter of the fields that hold the key of another row. The user picks rows by their titles. */
 class RelationFilter extends FieldFilter {
+  /** @param references have the picker of the main condition */
   constructor(
     record: RecordInfo,
     field: FieldInfo,
     readonly relation: RelationInfo,
     readonly target: RecordInfo,
+    readonly references?: References,
   ) {
     super(record, field)
   }
 
-  override get comparesValues(): boolean {
-    return true
+  override get label(): string {
+    return labelOf(this.relation)
   }
 
-  override makeMain(query: URLSearchParams): FilterControl {
-    return this.#makePicker(this.label, this.field.name, query)
+  /** A key of several fields has no condition of its own in the URL, but one for each field. */
+  override get comparesValues(): boolean {
+    return foreignFieldsOf(this.relation).length === 1
+  }
+
+  override makeMain(query: URLSearchParams): FilterControl | undefined {
+    const { references } = this
+    const picker = references?.pickerOf(this.field)
+    if (references === undefined || picker === undefined) return undefined
+    for (const field of picker.own) {
+      const text = query.get(field.name)
+      if (text !== null) references.load(field, parseInput(field, text, true))
+    }
+    return {
+      node: picker.controlOf(this.field).node,
+      read: () =>
+        picker.own.map(({ name }) => {
+          const value = references.values[name]
+          return [name, value === null || value === undefined ? '' : String(value)]
+        }),
+    }
   }
 
   override makeNot(query: URLSearchParams): FilterControl {
-    return this.#makePicker(
-      translate('fieldIsNot', { label: this.label }),
-      `${this.field.name}.ne`,
-      query,
-    )
-  }
-
-  #makePicker(label: string, name: string, query: URLSearchParams): FilterControl {
+    const { field, relation, target } = this
+    const name = `${field.name}.ne`
+    const label = translate('fieldIsNot', { label: this.label })
     let value = query.get(name) ?? ''
     const picker = makePicker({
       label,
-      record: this.target,
+      record: target,
       onPick: (choice) => {
-        value = choice === null ? '' : String(choice.key)
+        value =
+          choice === null ? '' : String(foreignValuesOf(relation, target, choice.key)[field.name])
       },
     })
-    if (value !== '') picker.show(value)
+    if (value !== '') picker.show(this.#keyOf(value) as string | number)
     const { input, node } = picker
     input.id = newId()
     return {
@@ -248,20 +270,25 @@ class RelationFilter extends FieldFilter {
 
   override makeOneOf(query: URLSearchParams): FilterControl {
     const name = `${this.field.name}.in`
-    const { relation, target } = this
+    const { field, relation, target } = this
     const control = makeLinksControl(relation, target, { isNew: false })
-    control.write(
-      listedValues(query, name).map((value) => (target.keyKind === 'int' ? Number(value) : value)),
-    )
+    control.write(listedValues(query, name).map((value) => this.#keyOf(value)))
+    const toText = (key: unknown): string =>
+      String(foreignValuesOf(relation, target, key)[field.name])
     return {
       node: control.node,
-      read: () => ((control.read() ?? []) as unknown[]).map((key) => [name, String(key)]),
+      read: () => ((control.read() ?? []) as unknown[]).map((key) => [name, toText(key)]),
     }
+  }
+
+  /** The key that a text of the URL names. */
+  #keyOf(text: string): unknown {
+    return referredKey(this.target, parseInput(this.field, text, true))
   }
 
   override async describe(operator: string, value: string): Promise<string> {
     if (!['', 'ne', 'in'].includes(operator)) return super.describe(operator, value)
-    const keys = value.split(',')
+    const keys = value.split(',').map((text) => this.#keyOf(text))
     await loadTitles(this.target, keys)
     return keys.map((key) => cachedTitle(this.target, key)).join(', ')
   }
@@ -284,7 +311,15 @@ const classesByKind: Readonly<Record<KindInfo['filter'], FilterClass>> = {
   none: NoFilter,
 }
 
-export function filterOf(record: RecordInfo, field: FieldInfo): FieldFilter {
+/** @param references of the form that filters. Without them, conditions can only be described */
+export function filterOf(
+  record: RecordInfo,
+  field: FieldInfo,
+  references?: References,
+): FieldFilter {
+  const picker = references?.pickerOf(field)
+  if (picker !== undefined)
+    return new RelationFilter(record, field, picker.relation, picker.target, references)
   const relation = field.by === undefined ? undefined : relationOf(record, field.by)
   const target = targetOf(record, field)
   if (relation !== undefined && target !== undefined)

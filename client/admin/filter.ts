@@ -2,7 +2,19 @@
 import { el, listen, newId } from './element.js'
 import { filterOf, type FieldFilter, type FilterControl } from './field-filter.js'
 import { hasPeriods, periods } from './periods.js'
-import { fieldOf, type RecordInfo } from './schema.js'
+import { parseInput } from './field-values.js'
+import { References } from './references.js'
+import {
+  fieldOf,
+  foreignFieldsOf,
+  foreignKeyOf,
+  labelOf,
+  recordNamed,
+  type PageRow,
+  type RecordInfo,
+  type RelationInfo,
+} from './schema.js'
+import { cachedTitle, loadTitles } from './titles.js'
 import { translate } from './translate.js'
 
 /** The columns of a saved view. No field has this name. */
@@ -28,9 +40,14 @@ export function makeFilter(
   query: URLSearchParams,
   apply: (filter: readonly (readonly [string, string])[]) => Promise<void>,
 ): HTMLFormElement {
-  const controls = record.fields.flatMap(
-    (field) => makeConditions(filterOf(record, field), query) ?? [],
-  )
+  const references = new References(record, { isNew: true, isFilter: true, isFixed: () => false })
+  const controls = record.fields.flatMap((field) => {
+    const [first = field] = references.pickerOf(field)?.own ?? []
+    const isShownElsewhere = field !== first
+    return isShownElsewhere
+      ? []
+      : (makeConditions(filterOf(record, field, references), query) ?? [])
+  })
   return el(
     'form',
     {
@@ -111,12 +128,66 @@ function conditionIn(query: URLSearchParams, name: string): string {
   return isNull === 'true' ? 'empty' : isNull === 'false' ? 'filled' : period
 }
 
-/** Describes one condition: `Status: open`. */
-export async function describeCondition(
+/** A condition of a list for people. */
+export interface DescribedCondition {
+  /** The parameters that it consists of: several for a key of several fields. */
+  readonly names: readonly string[]
+  /** `Status: open` */
+  readonly text: string
+}
+
+/** Describes the conditions of a query. */
+export async function describeConditions(
   record: RecordInfo,
-  name: string,
-  value: string,
+  query: URLSearchParams,
+): Promise<DescribedCondition[]> {
+  const names = filterNames(query)
+  const references = (record.relations ?? []).filter(
+    (relation) =>
+      relation.kind === 'one' &&
+      foreignFieldsOf(relation).length > 1 &&
+      recordNamed(relation.to) !== undefined &&
+      foreignFieldsOf(relation).every((name) => names.includes(name)),
+  )
+  const parts = references.flatMap(foreignFieldsOf)
+  const isPart = (name: string): boolean =>
+    parts.includes(name) && fieldOf(record, name)?.by === undefined
+  return Promise.all([
+    ...references.map(async (relation) => {
+      const fields = foreignFieldsOf(relation)
+      const own = fields.filter(
+        (name) => isPart(name) && parts.filter((part) => part === name).length === 1,
+      )
+      const text = await describeReference(record, relation, query)
+      return { names: own.length === 0 ? fields : own, text }
+    }),
+    ...names
+      .filter((name) => !isPart(name))
+      .map(async (name) => {
+        const text = await describeCondition(record, name, query.getAll(name).join(','))
+        return { names: [name], text }
+      }),
+  ])
+}
+
+async function describeReference(
+  record: RecordInfo,
+  relation: RelationInfo,
+  query: URLSearchParams,
 ): Promise<string> {
+  const target = recordNamed(relation.to) as RecordInfo
+  const values = foreignFieldsOf(relation).map((name) => {
+    const field = fieldOf(record, name)
+    const text = query.get(name) ?? ''
+    return [name, field === undefined ? text : parseInput(field, text, true)]
+  })
+  const key = foreignKeyOf(relation, target, Object.fromEntries(values) as PageRow)
+  await loadTitles(target, [key])
+  const value = cachedTitle(target, key)
+  return translate('describeIs', { label: labelOf(relation), value })
+}
+
+async function describeCondition(record: RecordInfo, name: string, value: string): Promise<string> {
   const [property = '', operator = ''] = name.split('.')
   const field = fieldOf(record, property)
   if (field === undefined) return `${name}: ${value}`

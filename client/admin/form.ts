@@ -13,7 +13,6 @@ import {
   withLabel,
   fieldOf,
   isEditedInForm,
-  relationOf,
 } from './schema.js'
 import { readStored, toBody } from './stored-row.js'
 import { openView, type PageView } from './view.js'
@@ -260,10 +259,7 @@ function valuesOf(record: RecordInfo, query: URLSearchParams): PageRow {
   for (const [name, text] of query) {
     const field = fieldOf(record, name)
     if (field === undefined || field.readOnly === true) continue
-    const relation = field.by === undefined ? undefined : relationOf(record, field.by)
-    const isNumber = recordNamed(relation?.to ?? '')?.keyKind === 'int'
-    values[name] =
-      relation === undefined ? parseInput(field, text, true) : isNumber ? Number(text) : text
+    values[name] = parseInput(field, text, true)
   }
   return values
 }

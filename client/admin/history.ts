@@ -3,7 +3,7 @@ import { api, request } from './requests.js'
 import { el, listen, newId, replace, type Child } from './element.js'
 import { icon } from './icon.js'
 import { link, pathTo, replacePath } from './navigation.js'
-import { fieldOf, labelOf, displayLabel, type RecordInfo, targetOf } from './schema.js'
+import { fieldOf, labelOf, displayLabel, referredKey, type RecordInfo, targetOf } from './schema.js'
 import { isTitleCached, cachedTitle, loadTitles } from './titles.js'
 import { openView } from './view.js'
 import { toFieldText } from './field-values.js'
@@ -159,7 +159,9 @@ function describeChange(
   const label = field === undefined ? labelOf({ name }) : displayLabel(record, field)
   const target = targetOf(record, field)
   const show = (value: unknown): string =>
-    target === undefined || value === null ? toFieldText(field, value) : cachedTitle(target, value)
+    target === undefined || value === null
+      ? toFieldText(field, value)
+      : cachedTitle(target, referredKey(target, value))
   return [label, show(from), show(to)]
 }
 
@@ -200,7 +202,7 @@ async function loadLinkedTitles(
     const fieldChanges = changes.filter((change) => change.field === field.name)
     await loadTitles(
       target,
-      fieldChanges.flatMap(({ from, to }) => [from, to]),
+      fieldChanges.flatMap(({ from, to }) => [from, to]).map((key) => referredKey(target, key)),
     )
   }
 }

@@ -131,8 +131,8 @@ export class ListLocation {
     return [...this.#conditions.filter(([name]) => !isOfField(name, field)), ...conditions]
   }
 
-  removeFilter(name: string): void {
-    this.params.delete(name)
+  removeFilter(names: readonly string[]): void {
+    for (const name of names) this.params.delete(name)
     this.openFirstPage()
   }
 

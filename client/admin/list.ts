@@ -375,8 +375,8 @@ class ListView {
   }
 
   async #drawChips(): Promise<void> {
-    const chips = await makeFilterChips(this.record, this.query.params, async (name) => {
-      this.query.removeFilter(name)
+    const chips = await makeFilterChips(this.record, this.query.params, async (names) => {
+      this.query.removeFilter(names)
       await this.#load()
     })
     this.#chips.hidden = chips.length === 0

@@ -4,7 +4,7 @@ import { icon } from './icon.js'
 import { markOption } from './list-box.js'
 import { showError } from './notices.js'
 import { may, type RecordInfo } from './schema.js'
-import { findRows, cachedTitle, loadTitles, type RowChoice } from './titles.js'
+import { findRows, cachedTitle, loadTitles, type RowChoice, type RowFilter } from './titles.js'
 import { translate } from './translate.js'
 
 export interface PickerOptions {
@@ -19,6 +19,8 @@ export interface PickerOptions {
   readonly create?: (record: RecordInfo, done: (choice: RowChoice) => void) => void
   /** Whether the input is cleared after each choice, because chosen rows are shown elsewhere. */
   readonly isMany?: boolean
+  /** Conditions for the rows that are offered, by field of their record. */
+  readonly conditions?: () => RowFilter
   /** Rows for which this returns true are not offered. */
   readonly isExcluded?: (choice: RowChoice) => boolean
 }
@@ -30,16 +32,8 @@ export interface Picker {
 }
 
 export function makePicker(options: PickerOptions): Picker {
-  const {
-    label,
-    record,
-    describedBy,
-    required,
-    onPick,
-    create,
-    isMany,
-    isExcluded: isExcluded,
-  } = options
+  const { label, record, describedBy, required, onPick, create, isMany, conditions, isExcluded } =
+    options
   const list = el('ul', { role: 'listbox', id: newId(), 'aria-label': label, hidden: true })
   const input = el('input', {
     type: 'text',
@@ -88,7 +82,7 @@ export function makePicker(options: PickerOptions): Picker {
     const text = chosen !== null && input.value === chosen.title ? '' : input.value
     let found: RowChoice[]
     try {
-      found = await findRows(record, text, controller.signal)
+      found = await findRows(record, text, controller.signal, conditions?.())
       if (isExcluded !== undefined) found = found.filter((choice) => !isExcluded(choice))
     } catch (error) {
       if (!controller.signal.aborted) throw error

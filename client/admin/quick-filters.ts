@@ -9,7 +9,7 @@ import { icon } from './icon.js'
 import type { Condition, ListLocation } from './list-location.js'
 import { isPlainClick, link } from './navigation.js'
 import { hasPeriods, periods } from './periods.js'
-import { displayLabel, targetOf, type FieldInfo, type RecordInfo } from './schema.js'
+import { displayLabel, keyPartsOf, targetOf, type FieldInfo, type RecordInfo } from './schema.js'
 import { findRows, maxChoices } from './titles.js'
 import { translate } from './translate.js'
 
@@ -82,7 +82,7 @@ export function makeQuickFilters(
         .then((found) => {
           const filters = found.map(({ key, title }) => ({
             text: title,
-            conditions: [[field.name, String(key)] as const],
+            conditions: [[field.name, String(Object.values(keyPartsOf(target, key))[0])] as const],
           }))
           addGroup(field, group, [...(found.length < maxChoices ? filters : []), ...emptyOf(field)])
         })

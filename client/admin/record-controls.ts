@@ -27,6 +27,7 @@ import {
 } from './schema.js'
 import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
+import { References } from './references.js'
 import { readOnlyValues } from './row-values.js'
 import { cachedTitle, loadTitles, type RowChoice } from './titles.js'
 import { translate } from './translate.js'
@@ -39,20 +40,19 @@ export function makeControls(
 ): Control[] {
   const { isNew, isBulk } = options
   const controls: Control[] = []
+  const isFixed = ({ name, readOnly, immutable }: FieldInfo): boolean =>
+    readOnly === true || (immutable === true && !isNew) || without.includes(name)
+  const references = new References(record, { ...options, isFixed })
   for (const field of record.fields) {
-    const isFixed = field.readOnly === true || (field.immutable === true && !isNew)
-    if (isFixed || without.includes(field.name)) continue
-    const relation = record.relations?.find(({ name }) => name === field.by)
-    const target = relation && recordNamed(relation.to)
-    const makeOfKind = (): Control =>
-      relation !== undefined && target !== undefined
-        ? makeRelationControl(relation, field, target, options)
-        : makeControl(field, options)
+    const picker = references.pickerOf(field)
+    if (picker !== undefined) controls.push(picker.controlOf(field))
+    if (picker !== undefined || isFixed(field)) continue
     const control =
       field.input === undefined
-        ? makeOfKind()
+        ? makeControl(field, options)
         : makeComponentControl(record, field, { path: field.input, options })
-    controls.push(isNew ? control : addEmptyOptionIfNeeded(field, control, isBulk))
+    const extended = isNew ? control : addEmptyOptionIfNeeded(field, control, isBulk)
+    controls.push(references.connect(field, extended))
   }
   for (const relation of record.relations ?? []) {
     const target = recordNamed(relation.to)
@@ -60,83 +60,7 @@ export function makeControls(
     const control = makeLinksControl(relation, target, options)
     controls.push(isBulk === true ? addEmptyOption(control, []) : control)
   }
-  return controls
-}
-
-/** A control that holds the key of another row. The user picks the row by its title. */
-function makeRelationControl(
-  relation: RelationInfo,
-  field: FieldInfo,
-  target: RecordInfo,
-  options: ControlOptions,
-): Control {
-  const label = labelOf(relation)
-  const required = (field.required ?? relation.required) === true && options.isBulk !== true
-  let value: unknown
-  let show: (key: string | number | null) => void = () => undefined
-  const { node, box, showError } = labelledField(
-    { label, help: field.help, required },
-    ({ id, describedBy }) => {
-      const picker = makePicker({
-        label,
-        record: target,
-        describedBy,
-        required,
-        create: options.create,
-        onPick: (choice) => {
-          value = choice === null ? (field.nullable === true ? null : undefined) : choice.key
-          showError()
-          showLink()
-          node.dispatchEvent(new Event('input', { bubbles: true }))
-        },
-      })
-      picker.input.id = id
-      show = picker.show
-      return { content: picker.node, box: picker.input }
-    },
-  )
-  // A link to the row. Its name is the title, once the title is known.
-  const opener = el('p', { class: 'opener', hidden: true })
-  node.append(opener)
-  const showLink = (): void => {
-    opener.hidden = value === null || value === undefined
-    if (opener.hidden) return
-    const draw = (): void => {
-      replace(
-        opener,
-        link(
-          pathTo(target.path, String(value)),
-          {},
-          translate('open', { title: cachedTitle(target, value) }),
-        ),
-      )
-    }
-    draw()
-    loadTitles(target, [value])
-      .then(draw)
-      .catch(() => undefined)
-  }
-  return {
-    name: field.name,
-    label,
-    node,
-    read: () => value,
-    write: (newValue) => {
-      value = newValue ?? (field.nullable === true ? null : undefined)
-      show((newValue ?? null) as string | number | null)
-      showLink()
-    },
-    focus: () => {
-      box.focus()
-    },
-    showError,
-    findError: () =>
-      options.isBulk === true ||
-      value !== undefined ||
-      !(required || (!options.isNew && field.nullable !== true))
-        ? undefined
-        : { path: '', message: translate('required') },
-  }
+  return [...controls, ...references.fixedControls()]
 }
 
 /** A control that holds the keys of the linked rows of a many-to-many relation. */

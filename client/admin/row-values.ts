@@ -8,6 +8,7 @@ import {
   foreignKeyOf,
   labelOf,
   recordNamed,
+  referredKey,
   type FieldInfo,
   type PageRow,
   type RecordInfo,
@@ -32,7 +33,7 @@ export function readOnlyValues(
   const links = (record.relations ?? []).flatMap((relation): NamedValue[] => {
     const target = recordNamed(relation.to)
     if (relation.kind === 'one' && relation.by?.includes(',') === true) {
-      const key = foreignKeyOf(relation, row)
+      const key = target && foreignKeyOf(relation, target, row)
       const hasLink = target !== undefined && key !== null
       return [[labelOf(relation), hasLink ? linkTo(target, key) : '–']]
     }
@@ -57,7 +58,7 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: PageRow): Child {
   const target = relation && recordNamed(relation.to)
   if (target === undefined || value === null || value === undefined)
     return toFieldText(field, value)
-  return linkTo(target, value)
+  return linkTo(target, referredKey(target, value))
 }
 
 /** A link to a row, named by its title once the title is known. */

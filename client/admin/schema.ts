@@ -261,22 +261,38 @@ export const keyPath = (record: RecordInfo, value: string): string =>
         .map((part) => encodeURIComponent(String(part)))
         .join()
 
-/** The key of the row that a relation leads to, from the fields that hold it. Null if one of them is. */
-export function foreignKeyOf({ by = '' }: RelationInfo, row: PageRow): unknown {
-  const names = by.split(',')
-  if (names.length === 1) return row[by]
-  const parts = names.map((name) => row[name])
-  return parts.some((part) => part === null || part === undefined) ? null : JSON.stringify(parts)
+/** The fields that hold the key of the row that a relation leads to. */
+export const foreignFieldsOf = ({ by = '' }: RelationInfo): readonly string[] => by.split(',')
+
+/** The key of the row that a relation leads to, from the fields that hold it. Null if one of them is missing. */
+export function foreignKeyOf(
+  relation: RelationInfo,
+  target: RecordInfo,
+  row: Readonly<PageRow>,
+): unknown {
+  const values = foreignFieldsOf(relation).map((name) => row[name] ?? null)
+  if (values.includes(null)) return null
+  return target.keyFields === undefined ? values[0] : JSON.stringify(values)
+}
+
+/** The key of the row that a field alone refers to. */
+export const referredKey = ({ keyFields }: RecordInfo, value: unknown): unknown =>
+  keyFields === undefined || value === null || value === undefined ? value : JSON.stringify([value])
+
+/** The values of the fields that hold a key. @param record of the row with this key */
+export function foreignValuesOf(relation: RelationInfo, record: RecordInfo, key: unknown): PageRow {
+  const parts = Object.values(keyPartsOf(record, key))
+  return Object.fromEntries(foreignFieldsOf(relation).map((name, index) => [name, parts[index]]))
 }
 
 /** The conditions for the rows that refer to a row, by field. */
 export function backConditions(
   record: RecordInfo,
-  { by = '' }: RelationInfo,
+  relation: RelationInfo,
   key: string,
 ): Record<string, string> {
-  const parts = Object.values(keyPartsOf(record, key))
-  return Object.fromEntries(by.split(',').map((name, index) => [name, String(parts[index])]))
+  const values = Object.entries(foreignValuesOf(relation, record, key))
+  return Object.fromEntries(values.map(([name, value]) => [name, String(value)]))
 }
 
 /** The text that names a row. */

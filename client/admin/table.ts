@@ -10,6 +10,7 @@ import {
   keyOf,
   labelOf,
   recordNamed,
+  referredKey,
   relationOf,
   titleOf,
   type FieldInfo,
@@ -133,8 +134,11 @@ export class RowTable {
   /** Loads the titles of the rows that these rows refer to. */
   async loadTitles(rows: readonly PageRow[]): Promise<void> {
     const loads = this.#columns.map(async ({ target, field }) => {
-      const keys = rows.map((row) => row[field.name])
-      if (target !== undefined) await loadTitles(target, keys)
+      if (target === undefined) return
+      await loadTitles(
+        target,
+        rows.map((row) => referredKey(target, row[field.name])),
+      )
     })
     await Promise.all(loads)
   }
@@ -429,8 +433,10 @@ function cellOf(record: RecordInfo, row: PageRow, { name, field, target }: Table
       component ?? titleOf(record, row),
     )
   if (component !== undefined) return component
-  if (target !== undefined && value !== null && value !== undefined)
-    return link(pathTo(target.path, asText(value)), { class: 'clamp' }, cachedTitle(target, value))
+  if (target !== undefined && value !== null && value !== undefined) {
+    const key = referredKey(target, value)
+    return link(pathTo(target.path, asText(key)), { class: 'clamp' }, cachedTitle(target, key))
+  }
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && choicesOf(field) !== undefined)
     return el('span', { class: 'pill' }, text)

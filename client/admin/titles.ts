@@ -83,14 +83,21 @@ export function choiceOf(record: RecordInfo, row: PageRow): RowChoice {
 /** `findRows` returns at most this many rows. */
 export const maxChoices = 12
 
-/** Finds rows whose title starts with the text or that contain its words. Without a match, finds titles that contain the text. */
+/**
+ * Finds rows whose title starts with the text or that contain its words. Without a match, finds titles that contain the text.
+ *
+ * @param conditions of all rows that are found
+ */
 export async function findRows(
   record: RecordInfo,
   text: string,
   signal: AbortSignal,
+  conditions: RowFilter = {},
 ): Promise<RowChoice[]> {
   const find = async (...filters: readonly RowFilter[]): Promise<RowChoice[]> => {
-    const rows = await Promise.all(filters.map((filter) => requestRows(record, filter, signal)))
+    const rows = await Promise.all(
+      filters.map((filter) => requestRows(record, { ...filter, ...conditions }, signal)),
+    )
     const rowsByKey = new Map(rows.flat().map((row) => [keyOf(record, row), row]))
     return [...rowsByKey.values()].slice(0, maxChoices).map((row) => choiceOf(record, row))
   }
@@ -107,7 +114,8 @@ export async function findRows(
   return found.length > 0 ? found : find({ [`${title}.ilike`]: containsPattern(query) })
 }
 
-type RowFilter = Readonly<Record<string, string>>
+/** Query parameters that rows must match. */
+export type RowFilter = Readonly<Record<string, string>>
 
 async function requestRows(
   record: RecordInfo,

@@ -112,8 +112,8 @@ describe.each(await startBothEngines())('keys of several fields on %s', (_name, 
     expect(titleOf(orderLine, row)).toBe('Order line 1, 2')
     const parcels = orderLine.relations!.find(({ name }) => name === 'parcels')!
     expect(backConditions(orderLine, parcels, '[1,2]')).toEqual({ orderId: '1', line: '2' })
-    expect(foreignKeyOf(parcels, { orderId: 1, line: 2 })).toBe('[1,2]')
-    expect(foreignKeyOf(parcels, { orderId: 1, line: null })).toBeNull()
+    expect(foreignKeyOf(parcels, orderLine, { orderId: 1, line: 2 })).toBe('[1,2]')
+    expect(foreignKeyOf(parcels, orderLine, { orderId: 1, line: null })).toBeNull()
   })
 
   it('creates, reads, saves and removes rows', async () => {
