@@ -84,6 +84,11 @@ function decodePath(path: string): string {
  * @throws {DeclarationError} `DATABASE_URL`: no URL of PostgreSQL, or an unknown parameter
  */
 export function readServerAddress(url: string, label: string): URL {
+  if (splitHosts(url).length > 1)
+    throw invalidAddress(
+      `${label} names several hosts.`,
+      'Only DATABASE_URL can have several hosts. Write one here, or an address for each replica.',
+    )
   if (!URL.canParse(url)) throw invalidAddress(`${label} is not a URL.`)
   const address = new URL(url)
   if (!/^postgres(ql)?:$/.test(address.protocol))
@@ -91,7 +96,19 @@ export function readServerAddress(url: string, label: string): URL {
       `${label} begins with "${address.protocol}" and must begin with "postgres:".`,
     )
   checkParameters(address.searchParams, serverParameters)
+  if (address.searchParams.get('host')?.includes(',') === true)
+    throw invalidAddress(
+      `${label} has several hosts in the parameter host.`,
+      'Write them before the name of the database: postgres://a:5432,b:5432/name.',
+    )
   return address
+}
+
+/** @returns an address for each host of `postgres://a:5432,b:5432/name` */
+export function splitHosts(url: string): readonly string[] {
+  const [, before, hosts, after] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url.trim()) ?? []
+  if (hosts?.includes(',') !== true) return [url]
+  return hosts.split(',').map((host) => `${before}${host}${after}`)
 }
 
 const fileParameters: readonly string[] = ['synchronous', 'busyTimeout', 'mode', 'driver']

@@ -6,7 +6,7 @@ import type { Dialect } from './contract/dialect.js'
 import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
 import { pg } from './postgres/driver.js'
-import type { PostgresOptions } from './postgres/options.js'
+import { sessionKinds, type PostgresOptions } from './postgres/options.js'
 import {
   dialectNameOf,
   invalidAddress,
@@ -17,6 +17,7 @@ import {
   readServerAddress,
   readSwitch,
   schemeOf,
+  splitHosts,
 } from './database-address.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
@@ -86,15 +87,17 @@ async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Pr
 }
 
 async function openPostgresUrl(url: string, options: OpenOptions): Promise<Engine> {
-  const address = readServerAddress(url, 'The address of the database')
-  const { searchParams } = address
+  const addresses = splitHosts(url).map((one) =>
+    readServerAddress(one, 'The address of the database'),
+  )
+  const [{ searchParams } = new URL(url)] = addresses
   const replicas = readReplicas(searchParams.get('replicas')) ?? options.replicas ?? []
   const bound = readCount(searchParams, 'replicaLag') ?? options.replicaLag ?? defaultReplicaLag
-  const primary = readPostgresOptions(address, options)
+  const primary = readPostgresOptions(addresses, options)
   if (replicas.length > 0) {
     const copies = replicas.map((one, index) => {
       const copy = readServerAddress(one, `Address ${index + 1} of the database's replicas`)
-      return readPostgresOptions(copy, { ...options, direct: undefined })
+      return readPostgresOptions([copy], { ...options, direct: undefined })
     })
     const { openReplicated } = await import('./postgres/replicas/open-replicated.js')
     return openReplicated({ primary, replicas: copies, maxLag: bound })
@@ -116,11 +119,12 @@ export function splitAddresses(text: string): readonly string[] {
   return addresses.filter((one) => one !== '')
 }
 
+/** @param addresses an address for each host, with the same parameters */
 function readPostgresOptions(
-  address: URL,
+  addresses: readonly URL[],
   { log, direct, statementTimeout }: OpenOptions,
 ): PostgresOptions {
-  const parameters = address.searchParams
+  const parameters = addresses[0]?.searchParams ?? new URLSearchParams()
   const directAddress = parameters.get('direct') ?? direct
   const options = {
     connections: readCount(parameters, 'connections'),
@@ -134,8 +138,13 @@ function readPostgresOptions(
         ? undefined
         : readServerAddress(directAddress, 'The direct address of the database').href,
   }
-  for (const name of [...Object.keys(options), 'replicas', 'replicaLag']) parameters.delete(name)
-  return { url: address.href, ...options, statementTimeout, log }
+  const sessionKind = readChoice(parameters, 'target_session_attrs', sessionKinds)
+  const ownNames = [...Object.keys(options), 'replicas', 'replicaLag', 'target_session_attrs']
+  const [url = '', ...otherUrls] = addresses.map((address) => {
+    for (const name of ownNames) address.searchParams.delete(name)
+    return address.href
+  })
+  return { url, otherUrls, ...options, sessionKind, statementTimeout, log }
 }
 
 function noReplicas(): DeclarationError {

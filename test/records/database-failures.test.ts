@@ -225,6 +225,16 @@ describe('a database URL', () => {
     ['postgres://host/name?conections=3', 'parameter "conections".  Did you mean "connections"?'],
     ['postgresql://host/name?sslmod=require', 'Did you mean "sslmode"?'],
     ['POSTGRES://host/name?Listen=poll', 'Did you mean "listen"?'],
+    ['postgres://a:1,b:port/name', 'is not a URL.'],
+    [
+      'postgres://a,b/name?target_session_attrs=prefer-standby',
+      'is "prefer-standby" and must be any or read-write or read-only or primary or standby.',
+    ],
+    ['postgres:///name?host=a,b', 'Write them before the name of the database: postgres://a:5432'],
+    [
+      `postgres://host/name?direct=${encodeURIComponent('postgres://a,b/name')}`,
+      'The direct address of the database names several hosts.',
+    ],
     [
       `postgres://host/name?direct=${encodeURIComponent('postgres://host/name?aplication_name=a')}`,
       'Did you mean "application_name"?',
@@ -275,6 +285,12 @@ describe('a database URL', () => {
     expect(error.problems[0]?.code).toBe('DATABASE_UNREACHABLE')
     expect(error.message).toContain('The database 127.0.0.1:1/app cannot be reached')
     expect(error.message).not.toContain('s3cret')
+  })
+
+  it('with several hosts names them all if none responds', async () => {
+    const error = await failure(connect('postgres://me:s3cret@127.0.0.1:1,127.0.0.1:2/app'))
+    expect(error.problems[0]?.code).toBe('DATABASE_UNREACHABLE')
+    expect(error.message).toContain('The database 127.0.0.1:1,127.0.0.1:2/app cannot be reached')
   })
 })
 

@@ -100,6 +100,53 @@ it('a listener is back soon after a long outage, and reports that changes may be
   }
 })
 
+/** An address with a closed port and these servers, in this order. */
+function severalHosts(urls: readonly string[], attributes: string): string {
+  const { host } = new URL(url)
+  const hosts = ['127.0.0.1:1', ...urls.map((one) => new URL(one).host)].join()
+  return `${url.replace(host, hosts)}?target_session_attrs=${attributes}`
+}
+
+it('an address with several hosts leads to the server that accepts writes', async () => {
+  const address = severalHosts([standby.at(url), url], 'read-write')
+  const database = await connect(address, { records: [Entry] })
+  const received: string[] = []
+  const listener = engineOf(database).processes?.channel?.listen({
+    message: (message) => received.push(message),
+    messagesLost: () => undefined,
+  })
+  const beats: unknown[] = []
+  const heartbeat = engineOf(database).processes?.heartbeat({
+    statements: [{ sql: 'select pg_is_in_recovery()', values: [] }],
+    every: 20,
+    onRows: ([rows]) => beats.push(rows?.[0]?.[0]),
+    onError: (error) => beats.push(error),
+  })
+  try {
+    expect(await create(database)).toBe('serializable')
+    await listener?.listenTo(new Set([1]))
+    await engineOf(database).processes?.channel?.send(engineOf(database), ['a'])
+    await waitUntil(() => received.includes('a') && beats.includes(false))
+    expect(beats.filter((beat) => beat !== false)).toEqual([])
+  } finally {
+    await listener?.close()
+    await heartbeat?.stop()
+    await database.close()
+  }
+})
+
+it('an address with several hosts and "standby" leads to a replica', async () => {
+  const address = severalHosts([url, standby.at(url)], 'standby')
+  const database = await connect(address, { records: [Entry] })
+  try {
+    await expect(database.records(Entry).create({ name: 'x' })).rejects.toMatchObject({
+      message: expect.stringContaining('it is read-only'),
+    })
+  } finally {
+    await database.close()
+  }
+})
+
 it('a promoted replica is one warning, and serves no reads', async () => {
   const warnings: { readonly replica?: string; readonly message: string }[] = []
   const warn = (details: object, message: string): unknown => warnings.push({ ...details, message })
@@ -125,6 +172,24 @@ it('a promoted replica is one warning, and serves no reads', async () => {
   } finally {
     await database.close()
     await promoted.close()
+  }
+})
+
+it('an address with several hosts follows a promoted replica', async () => {
+  const address = severalHosts([url, standby.at(url)], 'read-write')
+  const database = await connect(address, { records: [Entry] })
+  try {
+    await database.records(Entry).create({ name: 'only at the primary' })
+    await primary.stop()
+    await waitUntil(() =>
+      create(database).then(
+        (level) => level === 'serializable',
+        () => false,
+      ),
+    )
+  } finally {
+    await database.close()
+    await primary.start()
   }
 })
 

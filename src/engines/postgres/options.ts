@@ -16,16 +16,22 @@ export function refusesLimits(cause: unknown): boolean {
  */
 export function withTransactionLimits(options: PostgresOptions): PostgresOptions {
   const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
-  const address = new URL(options.url)
-  const [statement, lock] = names.map((name) => readLimit(address.searchParams.get(name)))
-  for (const name of names) address.searchParams.delete(name)
+  const [statement, lock] = names.map((name) =>
+    readLimit(new URL(options.url).searchParams.get(name)),
+  )
+  const withoutLimits = (url: string): string => {
+    const address = new URL(url)
+    for (const name of names) address.searchParams.delete(name)
+    return address.href
+  }
   const limits = [
     ['statement_timeout', statement ?? statementTimeout],
     ['lock_timeout', lock ?? lockTimeout],
   ] as const
   return {
     ...options,
-    url: address.href,
+    url: withoutLimits(options.url),
+    otherUrls: (options.otherUrls ?? []).map(withoutLimits),
     statementTimeout: 0,
     lockTimeout: 0,
     transactionLimits: limits
@@ -43,6 +49,10 @@ function readLimit(text: string | null): number | undefined {
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/name`, with all parameters that pg knows. */
   readonly url: string
+  /** Addresses of the same database at further hosts, which are tried in order. */
+  readonly otherUrls?: readonly string[]
+  /** The kind of server that connections need, as `target_session_attrs` of libpq. Default `any`. */
+  readonly sessionKind?: SessionKind | undefined
   /** The maximum number of connections. Default 10. */
   readonly connections?: number
   /** Milliseconds to wait for a connection. Default 5,000. */
@@ -72,15 +82,21 @@ export interface PostgresOptions {
   readonly log: Log
 }
 
-/** The error for an unreachable database. It contains the address without the password. */
-export function unreachableError(url: string, cause: unknown): DeclarationError {
+/** An address of the database for each host. */
+export function urlsOf({ url, otherUrls = [] }: PostgresOptions): readonly string[] {
+  return [url, ...otherUrls]
+}
+
+/** The error for an unreachable database. It contains the hosts without the password. */
+export function unreachableError(options: PostgresOptions, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' && message !== '' ? message : String(cause)
-  const address = URL.canParse(url) ? new URL(url) : undefined
+  const hosts = urlsOf(options).map((url) => new URL(url).host)
+  const { pathname } = new URL(options.url)
   const error = new DeclarationError([
     {
       code: 'DATABASE_UNREACHABLE',
-      message: `The database ${address?.host ?? ''}${address?.pathname ?? ''} cannot be reached: ${reason}.`,
+      message: `The database ${hosts.join()}${pathname} cannot be reached: ${reason}.`,
       remedy:
         'Check DATABASE_URL and that the server is up. A start asks it what it can do and compares its tables with the records, so it ends without an answer.',
     },
@@ -88,6 +104,10 @@ export function unreachableError(url: string, cause: unknown): DeclarationError 
   error.cause = cause
   return error
 }
+
+/** Kinds of servers. Source: PostgreSQL, libpq, target_session_attrs. */
+export const sessionKinds = ['any', 'read-write', 'read-only', 'primary', 'standby'] as const
+export type SessionKind = (typeof sessionKinds)[number]
 
 /** How processes learn of each other's changes: by NOTIFY, or by polling a table. */
 export type Listening = 'notify' | 'poll'

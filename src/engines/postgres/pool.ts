@@ -10,7 +10,8 @@ import type { PoolState, Row } from '../contract/engine.js'
 import { frameworkChange } from '../contract/statement.js'
 import { createColumnReader, type ColumnReader } from './wire-protocol.js'
 import type { Driver } from './driver.js'
-import type { PostgresOptions } from './options.js'
+import { openClient } from './open-client.js'
+import { urlsOf, type PostgresOptions } from './options.js'
 import type { PreparedStatements } from './prepared-statements.js'
 
 /** A waiting caller. */
@@ -269,7 +270,9 @@ export class ConnectionPool implements CallOwner {
   }
 
   async #connect(): Promise<PooledConnection> {
-    const client = new this.#driver.Client(clientOptions(this.#options))
+    const options = this.#options
+    const settings = clientSettings(options)
+    const client = await openClient(this.#driver, options, urlsOf(options), settings)
     const connection = new PooledConnection({
       client,
       driver: this.#driver,
@@ -282,7 +285,6 @@ export class ConnectionPool implements CallOwner {
     client.on('error', (error) => {
       this.#lose(connection, error)
     })
-    await client.connect()
     client.on('end', () => {
       this.#lose(connection, undefined)
     })
@@ -373,10 +375,9 @@ function closedError(): Error {
   return new Error('A connection was requested after calling end on the pool.')
 }
 
-function clientOptions(options: PostgresOptions): object {
-  const { url, connectTimeout = 5000, statementTimeout = 30_000, lockTimeout = 10_000 } = options
+function clientSettings(options: PostgresOptions): object {
+  const { connectTimeout = 5000, statementTimeout = 30_000, lockTimeout = 10_000 } = options
   return {
-    connectionString: url,
     connectionTimeoutMillis: connectTimeout,
     keepAlive: true,
     pipeline: true,

@@ -57,7 +57,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     await Promise.race([pool.end(), pause(closeTimeout, undefined, { ref: false })])
     if (refusesLimits(cause) && options.transactionLimits === undefined)
       return openPostgres(withTransactionLimits(options))
-    throw unreachableError(options.url, cause)
+    throw unreachableError(options, cause)
   }
 }
 

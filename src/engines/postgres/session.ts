@@ -7,16 +7,17 @@
 import { createRequire } from 'node:module'
 import { randomBytes } from 'node:crypto'
 import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
-import type { PostgresOptions } from './options.js'
+import { kindQuery, openClient, otherKind } from './open-client.js'
+import { urlsOf, type PostgresOptions } from './options.js'
 import { EngineError } from '../contract/engine-error.js'
 import type { Client, Driver, Result } from './driver.js'
 import { convertPostgresError } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 
 const program = `
-const { library, url, wait } = require('node:worker_threads').workerData
+const { library, urls, kindQuery, otherKind, wait } = require('node:worker_threads').workerData
 const { Client } = require(library)
-const open = async () => {
+const openAt = async (url) => {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: wait,
@@ -25,11 +26,26 @@ const open = async () => {
     application_name: 'filigree heartbeat',
   })
   client.on('error', () => undefined)
-  await client.connect()
+  try {
+    await client.connect()
+    const { rows: [row] } = kindQuery ? await client.query(kindQuery) : { rows: [{ matches: true }] }
+    if (!row.matches) throw new Error(otherKind)
+  } catch (error) {
+    client.end().catch(() => undefined)
+    throw error
+  }
   return {
     run: async (text, values) => (await client.query({ text, values, rowMode: 'array' })).rows,
     close: () => client.end(),
   }
+}
+const open = async () => {
+  for (const [index, url] of urls.entries())
+    try {
+      return await openAt(url)
+    } catch (error) {
+      if (index === urls.length - 1) throw error
+    }
 }
 `
 
@@ -39,11 +55,9 @@ export function startPostgresHeartbeat(
 ): Heartbeat {
   const library = createRequire(import.meta.url).resolve('pg')
   const { connectTimeout: wait = 5000 } = options
-  return startHeartbeat(
-    program,
-    { library, url: addressOfSession(options), wait },
-    heartbeatOptions,
-  )
+  const urls = sessionUrls(options)
+  const data = { library, urls, wait, kindQuery: kindQuery(options), otherKind: otherKind(options) }
+  return startHeartbeat(program, data, heartbeatOptions)
 }
 
 export interface Session {
@@ -69,30 +83,31 @@ export async function openSession(
   options: PostgresOptions,
   { applicationName, queryTimeout }: SessionOptions,
 ): Promise<Session> {
-  const client = new driver.Client({
-    connectionString: addressOfSession(options),
+  const settings = {
     connectionTimeoutMillis: options.connectTimeout ?? 5000,
     ...(queryTimeout === undefined ? {} : { query_timeout: queryTimeout }),
     keepAlive: true,
     application_name: applicationName,
-  })
-  // After an error the connection ends.
-  client.on('error', () => undefined)
+  }
+  let client: Client | undefined
   try {
-    await client.connect()
+    client = await openClient(driver, options, sessionUrls(options), settings)
     const processId = await readProcessId(client)
     return { client, processId, isPooled: processId !== client.processID }
   } catch (error) {
-    endSession(client)
+    if (client !== undefined) endSession(client)
     throw convertPostgresError(error)
   }
 }
 
-/** Without the limits of the pool's statements. */
-function addressOfSession({ url, direct }: PostgresOptions): string {
-  const address = new URL(direct ?? url)
-  for (const name of limits) address.searchParams.delete(name)
-  return address.href
+/** An address for each host, without the limits of the pool's statements. */
+function sessionUrls(options: PostgresOptions): readonly string[] {
+  const urls = options.direct === undefined ? urlsOf(options) : [options.direct]
+  return urls.map((url) => {
+    const address = new URL(url)
+    for (const name of limits) address.searchParams.delete(name)
+    return address.href
+  })
 }
 
 export function endSession(client: Client): void {

@@ -231,5 +231,5 @@ function isUnreachable(error: unknown): boolean {
   if (typeof code === 'string') {
     return /^(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0\d)$/.test(code)
   }
-  return typeof message === 'string' && /timeout|terminated/i.test(message)
+  return typeof message === 'string' && /timeout|terminated|target_session_attrs/i.test(message)
 }
