@@ -233,7 +233,9 @@ class PostgresListener implements ChannelListener {
 
   async #tryAgain(wait: number, signal: AbortSignal): Promise<boolean> {
     try {
-      await sleep(wait, undefined, { signal, ref: false })
+      // Requests also look for the server, and may find it first.
+      await Promise.race([sleep(wait, undefined, { signal, ref: false }), this.#pool.nextOpened()])
+      if (signal.aborted) return false
       await this.#updateLocks(this.#connection ?? (await this.#open()))
       return true
     } catch {

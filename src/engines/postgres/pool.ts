@@ -92,6 +92,8 @@ export class ConnectionPool implements CallOwner {
   /** The time of the last loss of a connection with running statements. */
   #lastLossAt = 0
   #opening = 0
+  /** Resolves when the next connection is open. Undefined while nobody waits for it. */
+  #nextOpened: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
   #timeoutTimer: NodeJS.Timeout | undefined
   readonly #sweepTimer: NodeJS.Timeout
   #closed: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
@@ -221,6 +223,16 @@ export class ConnectionPool implements CallOwner {
     call.reject(error)
   }
 
+  /** Resolves when the next connection is open: after an outage, the server is back. */
+  nextOpened(): Promise<void> {
+    if (this.#nextOpened === undefined) {
+      let resolve: () => void = () => undefined
+      const promise = new Promise<void>((resolved) => (resolve = resolved))
+      this.#nextOpened = { promise, resolve }
+    }
+    return this.#nextOpened.promise
+  }
+
   /** Closes the pool; callers with a connection can finish. */
   end(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.promise
@@ -262,6 +274,8 @@ export class ConnectionPool implements CallOwner {
     }
     this.#opening--
     if (opened !== undefined) {
+      this.#nextOpened?.resolve()
+      this.#nextOpened = undefined
       this.#all.add(opened)
       this.release(opened)
     }
