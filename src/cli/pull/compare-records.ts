@@ -43,12 +43,14 @@ export function compareRecords(pulled: PulledRecord, existing: ExistingRecord): 
 
 /** Options that the database decides. */
 const compared = [
-  ...['type', 'list', 'nullable', 'generated', 'precision', 'scale', 'oneOf', 'maxLength'],
-  ...['unique', 'key'],
+  ...['type', 'list', 'nullable', 'generated', 'precision', 'scale', 'oneOf', 'pattern'],
+  ...['min', 'max', 'minLength', 'maxLength', 'unique', 'key'],
 ]
 
 /** Options that people add. They differ only if the database has another value. */
-const addable: ReadonlySet<string> = new Set(['maxLength', 'oneOf', 'unique', 'precision', 'scale'])
+const addable: ReadonlySet<string> = new Set([
+  ...['oneOf', 'pattern', 'min', 'max', 'minLength', 'maxLength', 'unique', 'precision', 'scale'],
+])
 
 function compareField(className: string, field: PulledField, member: ExistingMember): string[] {
   const where = `${className}.${member.property}`
@@ -57,11 +59,9 @@ function compareField(className: string, field: PulledField, member: ExistingMem
     return [`${where}: the kind is ${kind} in the database, and ${member.value} in the file.`]
   return compared.flatMap((name) => {
     const [expected, actual] = [settingOf(field.settings, name), member.settings.get(name)]
-    if (
-      expected === actual ||
-      (expected === undefined && (actual === 'false' || addable.has(name)))
-    )
-      return []
+    const isAdded = expected === undefined && (actual === 'false' || addable.has(name))
+    // The rows of a file of SQLite decide whether a field has this maximum.
+    if (expected === actual || isAdded || expected === String(Number.MAX_SAFE_INTEGER)) return []
     return [
       `${where}: ${name} is ${expected ?? 'not set'} in the database, and ${actual ?? 'not set'} in the file.`,
     ]

@@ -2,6 +2,7 @@
 import type { CatalogueColumn, CatalogueTable } from '../../engines/contract/described-table.js'
 import type { KindName } from '../../fields/kinds/table.js'
 import { toColumnName } from '../../records/model/generated-names.js'
+import { acceptsDefault, toRules, type CheckRules, type Condition } from './check-rules.js'
 import { readDefault } from './default-values.js'
 import type { NamedTable } from './foreign-keys.js'
 import { tableName, toCode, type PulledField, type Setting } from './pulled-record.js'
@@ -12,11 +13,13 @@ interface FieldSource {
   readonly property: string
   /** Of its indexes. */
   readonly rules: readonly Setting[]
+  /** Of the checks of its table and of its domains. */
+  readonly conditions: readonly Condition[]
 }
 
 export function toField(named: NamedTable, source: FieldSource, keys: TableKeys): PulledField {
   const { table, key, remarks } = named
-  const { column, property, rules } = source
+  const { column, property, rules, conditions } = source
   const columnSetting: Setting[] =
     toColumnName(property) === column.name ? [] : [['column', toCode(column.name)]]
   if (key.includes(column.name) && isGeneratedKey(table, key, keys)) {
@@ -31,11 +34,19 @@ export function toField(named: NamedTable, source: FieldSource, keys: TableKeys)
   const filled = fillSettings(named, column)
   for (const message of [form.remark, filled.remark])
     if (message !== undefined) remarks.push({ where, message, isLeftOut: false })
+  const checks = toRules(conditions, column, kind)
+  const preset = filled.settings.find(([name]) => name === 'default')?.[1]
+  const isAccepted = typeof preset !== 'string' || acceptsDefault(checks, preset)
   return {
     property,
     column,
     kind,
-    settings: [...formSettings(column), ...rules, ...filled.settings, ...columnSetting],
+    settings: [
+      ...formSettings(column, isAccepted ? checks : {}),
+      ...rules,
+      ...filled.settings,
+      ...columnSetting,
+    ],
     ...propertyType(form.isList === true ? `${typesByKind[kind]}[]` : typesByKind[kind], filled),
   }
 }
@@ -87,18 +98,24 @@ function storedKind(
   return column.form.kind
 }
 
-function formSettings({ form }: CatalogueColumn): Setting[] {
+function formSettings({ form }: CatalogueColumn, checks: CheckRules): Setting[] {
   const settings: Setting[] = []
-  if (form.values !== undefined) settings.push(['oneOf', form.values.map(toCode)])
-  if (form.digits !== undefined)
-    settings.push(
-      ['precision', String(form.digits.precision)],
-      ['scale', String(form.digits.scale)],
-    )
-  if (form.isLarge === true) settings.push(['max', String(Number.MAX_SAFE_INTEGER)])
-  if (form.maxLength !== undefined) settings.push(['maxLength', String(form.maxLength)])
-  if (form.isList === true) settings.push(['list', 'true'])
-  if (form.type !== undefined) settings.push(['type', toCode(form.type)])
+  const add = (name: string, value: unknown): void => {
+    if (value !== undefined) settings.push([name, toCode(value)])
+  }
+  const values = checks.oneOf ?? form.values
+  if (values !== undefined) settings.push(['oneOf', values.map(toCode)])
+  add('pattern', checks.pattern)
+  add('precision', form.digits?.precision)
+  add('scale', form.digits?.scale)
+  add('min', checks.min)
+  const isLarge = form.isLarge === true && checks.oneOf === undefined
+  add('max', checks.max ?? (isLarge ? Number.MAX_SAFE_INTEGER : undefined))
+  add('minLength', checks.minLength)
+  const lengths = [checks.maxLength, form.maxLength].filter((length) => length !== undefined)
+  if (lengths.length > 0) add('maxLength', Math.min(...lengths))
+  if (form.isList === true) add('list', true)
+  add('type', form.type)
   return settings
 }
 

@@ -3,6 +3,7 @@ import type { CatalogueTable } from '../../engines/contract/described-table.js'
 import { reservedPrefixes } from '../../engines/contract/table.js'
 import { isSqlName, toSnakeCase } from '../../records/model/generated-names.js'
 import { addRelations, findUsableKeys, withKeyName, type NamedTable } from './foreign-keys.js'
+import { readChecks } from './check-rules.js'
 import { readIndexes } from './index-rules.js'
 import { toField } from './make-fields.js'
 import {
@@ -161,12 +162,17 @@ function nameTable(
 function toRecord(named: NamedTable, keys: TableKeys, indexNames: Set<string>): PulledRecord {
   const { table, className, fileName, key, properties, relations, remarks } = named
   const rules = readIndexes(named, keys, indexNames)
+  const conditions = readChecks(table)
   const fields = table.columns.flatMap((column): PulledField[] => {
     const property = properties.get(column.name)
     if (property === undefined) return []
-    return [
-      toField(named, { column, property, rules: rules.byColumn.get(column.name) ?? [] }, keys),
-    ]
+    const source = {
+      column,
+      property,
+      rules: rules.byColumn.get(column.name) ?? [],
+      conditions: conditions.get(column.name) ?? [],
+    }
+    return [toField(named, source, keys)]
   })
   const settings: Setting[] = []
   if (toSnakeCase(className) !== table.name) settings.push(['table', toCode(table.name)])

@@ -15,6 +15,8 @@ export interface CatalogueTable {
   /** Plain indexes over columns, without conditions and expressions, and without the primary key. */
   readonly indexes: readonly CatalogueIndex[]
   readonly foreignKeys: readonly CatalogueForeignKey[]
+  /** The conditions of its checks, as SQL: `(price >= 0)`. */
+  readonly checks: readonly string[]
 }
 
 export type TableKind = 'table' | 'view' | 'materialized view' | 'foreign table' | 'virtual table'
@@ -32,6 +34,8 @@ export interface CatalogueColumn {
   /** The database computes its values from other columns. */
   readonly isComputed: boolean
   readonly comment: string | undefined
+  /** The conditions of its domains, as SQL over `value`. */
+  readonly checks: readonly string[]
 }
 
 /** What the values of a column are, as a field declares them. */
@@ -49,6 +53,11 @@ export interface ColumnForm {
   readonly values?: readonly string[]
   /** The name of the type, if a field of this kind cannot use the column without it: `order_status`, `int4[]`. */
   readonly type?: string
+  /**
+   * How the database compares texts, if not character by character: with spaces at the end, without regard to case, or by the
+   * rules of a type that no kind fits.
+   */
+  readonly equality?: 'padded' | 'without case' | 'of its type'
   /** What a field of this kind loses, after the name of the column: `has numbers of which 15 digits are kept` */
   readonly remark?: string
 }

@@ -24,6 +24,7 @@ export async function describePostgresTables(
   const columns = group(await read(columnsSql(condition)), (row) => toColumn(row, types))
   const indexes = group(await read(indexesSql(condition)), toIndex)
   const foreignKeys = group(await read(foreignKeysSql(condition)), toForeignKey)
+  const checks = group(await read(checksSql(condition)), ([, definition]) => String(definition))
   const tables = await read(tablesSql(condition))
   return tables.map(([id, schema, name, kind, comment]) => {
     const own = indexes.get(String(id)) ?? []
@@ -36,6 +37,7 @@ export async function describePostgresTables(
       primaryKey: own.find(({ isPrimary }) => isPrimary)?.columns ?? [],
       indexes: own.filter(({ isPrimary }) => !isPrimary),
       foreignKeys: foreignKeys.get(String(id)) ?? [],
+      checks: (checks.get(String(id)) ?? []).flatMap(toCondition),
     }
   })
 }
@@ -61,24 +63,33 @@ interface NamedType {
   readonly notNull: boolean
   /** Of an enum. */
   readonly values: readonly string[] | undefined
+  /** Of a domain. */
+  readonly checks: readonly string[]
+}
+
+/** @param definition `CHECK ((price > 0)) NOT VALID`. Checks that are not enforced for all rows have other endings */
+function toCondition(definition: string): string[] {
+  const [, condition] = /^CHECK \(([^]*)\)(?: NOT VALID)?$/.exec(definition) ?? []
+  return condition === undefined ? [] : [condition]
 }
 
 function readTypes(rows: readonly Row[]): ReadonlyMap<string, NamedType> {
   return new Map(
-    rows.map(([name, base, notNull, preset, values]) => [
+    rows.map(([name, base, notNull, preset, values, checks]) => [
       String(name),
       {
         base: toText(base),
         preset: toText(preset),
         notNull: notNull === true,
         values: (values as string[]).length === 0 ? undefined : (values as string[]),
+        checks: (checks as string[]).flatMap(toCondition),
       },
     ]),
   )
 }
 
 function toColumn(row: Row, types: ReadonlyMap<string, NamedType>): CatalogueColumn {
-  const [, name, declared, notNull, expression, isIdentity, isComputed, comment] = row
+  const [, name, declared, notNull, expression, isIdentity, isComputed, comment, isCaseless] = row
   const type = String(declared)
   const resolved = resolveType(type, types)
   const { domains } = resolved
@@ -87,12 +98,16 @@ function toColumn(row: Row, types: ReadonlyMap<string, NamedType>): CatalogueCol
   return {
     name: String(name),
     type,
-    form: toForm(type, resolved),
+    form: {
+      ...toForm(type, resolved),
+      ...(isCaseless === true && ({ equality: 'without case' } as const)),
+    },
     nullable: !isRequired,
     preset: isComputed === true ? undefined : preset,
     isCounted: isIdentity === true || preset?.startsWith('nextval(') === true,
     isComputed: isComputed === true,
     comment: toText(comment),
+    checks: domains.flatMap((domain) => domain.checks),
   }
 }
 
@@ -168,8 +183,11 @@ function toBuiltInForm(type: string): ColumnForm {
   // A timestamp without a time zone is in UTC.
   if (name === 'timestamp without time zone') return { kind: 'datetime', type: 'timestamp' }
   const kind = kindsByType[name]
-  if (kind === undefined) return { kind: 'string', type }
-  return kind === 'string' && first !== undefined ? { kind, maxLength: size } : { kind }
+  if (kind === undefined) return { kind: 'string', type, equality: 'of its type' }
+  const padded = name === 'character' ? ({ equality: 'padded' } as const) : {}
+  return kind === 'string' && first !== undefined
+    ? { kind, maxLength: size, ...padded }
+    : { kind, ...padded }
 }
 
 function toIndex(row: Row): CatalogueIndex & { readonly isPrimary: boolean } {
@@ -217,7 +235,8 @@ const tablesSql = (condition: string): string => `select c.oid::text, ${schemaNa
 
 const columnsSql = (condition: string): string => `select c.oid::text, a.attname::text,
     format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
-    a.attidentity <> '', a.attgenerated <> '', col_description(c.oid, a.attnum)
+    a.attidentity <> '', a.attgenerated <> '', col_description(c.oid, a.attnum),
+    exists (select from pg_collation l where l.oid = a.attcollation and not l.collisdeterministic)
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
@@ -225,7 +244,9 @@ const columnsSql = (condition: string): string => `select c.oid::text, a.attname
 
 const typesSql = `select format_type(t.oid, null),
     case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) end, t.typnotnull, t.typdefault,
-    array(select e.enumlabel::text from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder)
+    array(select e.enumlabel::text from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder),
+    array(select pg_get_constraintdef(k.oid) from pg_constraint k
+      where k.contypid = t.oid and k.contype = 'c' order by k.conname)
   from pg_type t where t.typtype in ('d', 'e')`
 
 const namesOf = (table: string, numbers: string): string =>
@@ -249,3 +270,7 @@ const foreignKeysSql = (
   join pg_class f on f.oid = k.confrelid join pg_namespace o on o.oid = f.relnamespace
   where ${condition} and ${ofApplication} and k.contype = 'f' and not f.relispartition
   order by c.oid, k.conname`
+
+const checksSql = (condition: string): string => `select c.oid::text, pg_get_constraintdef(k.oid)
+  from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
+  where ${condition} and ${ofApplication} and k.contype = 'c' order by c.oid, k.conname`

@@ -5,6 +5,7 @@ import { frameworkQuery } from '../contract/statement.js'
 import type { ActualColumn, ActualTable } from '../contract/table-schema.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { readSamples, toColumnForm, type ColumnSample } from './column-forms.js'
+import { readTableText, type TableText } from './table-text.js'
 
 export async function describeSqliteTables(runner: Runner): Promise<CatalogueTable[]> {
   const read = async (sql: string): Promise<readonly Row[]> =>
@@ -14,6 +15,9 @@ export async function describeSqliteTables(runner: Runner): Promise<CatalogueTab
   const kinds = new Map(rows.map(([name, kind]) => [String(name), String(kind)]))
   const withoutRowId = new Set(rows.filter(([, , flag]) => flag === 1).map(([name]) => name))
   const indexes = await readIndexes(read)
+  const texts = new Map(
+    (await read(textsSql)).map(([name, sql]) => [String(name), readTableText(String(sql))]),
+  )
   // SQLite does not distinguish case, and references may write a name in another one.
   const names = new Map([...catalogue.keys()].map((name) => [name.toLowerCase(), name]))
   const tables = [...catalogue.values()]
@@ -21,7 +25,9 @@ export async function describeSqliteTables(runner: Runner): Promise<CatalogueTab
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const samples = new Map<string, ReadonlyMap<string, ColumnSample>>()
   for (const table of tables) samples.set(table.name, await readSamples(table, read))
-  return tables.map((table) => describe(table, { kinds, indexes, names, withoutRowId, samples }))
+  return tables.map((table) =>
+    describe(table, { kinds, indexes, names, withoutRowId, samples, texts }),
+  )
 }
 
 interface Catalogues {
@@ -31,12 +37,14 @@ interface Catalogues {
   readonly names: ReadonlyMap<string, string>
   readonly withoutRowId: ReadonlySet<unknown>
   readonly samples: ReadonlyMap<string, ReadonlyMap<string, ColumnSample>>
+  readonly texts: ReadonlyMap<string, TableText>
 }
 
 function describe(table: ActualTable, catalogues: Catalogues): CatalogueTable {
   const { kinds, indexes, names, withoutRowId } = catalogues
   const samples = catalogues.samples.get(table.name)
   const { name, columns, primaryKey = [] } = table
+  const { checks, caselessColumns } = catalogues.texts.get(name) ?? readTableText('')
   const counted = withoutRowId.has(name) ? undefined : countedColumn(table)
   return {
     schema: undefined,
@@ -46,12 +54,17 @@ function describe(table: ActualTable, catalogues: Catalogues): CatalogueTable {
     columns: [...columns.values()].map((column) => ({
       name: column.name,
       type: column.type,
-      form: toColumnForm(column.type, samples?.get(column.name)),
+      form: {
+        ...toColumnForm(column.type, samples?.get(column.name)),
+        ...(caselessColumns.has(column.name.toLowerCase()) &&
+          ({ equality: 'without case' } as const)),
+      },
       nullable: column.nullable,
       preset: column.preset,
       isCounted: column === counted,
       isComputed: column.isComputed === true,
       comment: undefined,
+      checks: [],
     })),
     primaryKey,
     indexes: indexes.get(name) ?? [],
@@ -62,6 +75,7 @@ function describe(table: ActualTable, catalogues: Catalogues): CatalogueTable {
       foreignColumns: key.foreignColumns,
       onDelete: key.onDelete ?? 'no action',
     })),
+    checks,
   }
 }
 
@@ -93,6 +107,8 @@ async function readIndexes(
   }
   return byTable
 }
+
+const textsSql = `select name, sql from sqlite_schema where type = 'table'`
 
 const kindsSql = `select name, type, wr from pragma_table_list where schema = 'main'`
 

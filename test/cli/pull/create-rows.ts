@@ -75,12 +75,20 @@ class RowCreator {
     const {
       oneOf,
       maxLength,
+      minLength = 0,
+      min = 1,
+      max = Infinity,
+      pattern,
       precision = 18,
       scale = 2,
       type,
     } = field.rules as {
       oneOf?: readonly unknown[]
       maxLength?: number
+      minLength?: number
+      min?: number | string
+      max?: number | string
+      pattern?: string
       precision?: number
       scale?: number
       type?: string
@@ -88,13 +96,16 @@ class RowCreator {
     const number = ++this.#count
     if (field.list) return []
     if (oneOf !== undefined) return oneOf[0]
+    const texts = pattern === undefined ? [] : sampleTexts.filter((one) => one.match(pattern))
+    if (texts[0] !== undefined) return texts[0]
+    const inRange = Math.min(Number(max), Math.max(Number(min), number))
     const text = type === undefined ? undefined : textsByType.find(([name]) => name.test(type))?.[1]
     if (text !== undefined && field.kind === 'string') return text
     const values: Values = {
-      integer: number,
-      bigint: String(number),
-      numeric: number,
-      decimal: precision > scale ? '1' : '0.1',
+      integer: inRange,
+      bigint: String(inRange),
+      numeric: inRange,
+      decimal: precision > scale ? String(Math.min(inRange, Math.max(1, Number(min)))) : '0.1',
       boolean: true,
       date: '2026-11-20',
       time: '10:30:00',
@@ -103,7 +114,7 @@ class RowCreator {
       blob: Buffer.from([number % 256]),
       json: {},
     }
-    const full = `${property}${number}`
+    const full = `${property}${number}`.padEnd(minLength, '-')
     return values[field.kind] ?? (maxLength === undefined ? full : full.slice(-maxLength))
   }
 }
@@ -111,6 +122,9 @@ class RowCreator {
 function partsOf(column: Column): readonly Column[] {
   return (column as { parts?: readonly Column[] }).parts ?? [column]
 }
+
+/** One of them probably matches a pattern. */
+const sampleTexts = ['a', 'A', 'ab', 'AB', 'abc', 'ABC', '1', '12', '123', '1234', '12345', 'a@b.c']
 
 /** Texts in the database's own form. */
 const textsByType: readonly (readonly [RegExp, string])[] = [

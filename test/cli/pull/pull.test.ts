@@ -67,6 +67,18 @@ describe.each(engines)('filigree pull of a database of %s', (engine, open, schem
     if (engine === 'SQLite') expect(leftOut).toContain('words is a virtual table')
   })
 
+  it('reads checks as rules, and leaves the others to the database', async () => {
+    const customer = await source('customer')
+    expect(customer).toContain("oneOf: ['A', 'B']")
+    expect(customer).toContain("@Field('integer', { min: 1, max: 5, default: 1 }) level")
+    expect(customer).toContain('{ minLength: 1, maxLength: 60')
+    if (engine === 'SQLite')
+      expect(customer).toMatch(
+        /\n {2}@Field\('string', \{ optional: true, nullable: true \}\) nick/,
+      )
+    expect(checked.report.remarks.filter(({ message }) => message.includes('check'))).toEqual([])
+  })
+
   it('writes index.ts with all records', async () => {
     const index = await source('index')
     expect(index).toContain("import { Customer } from './customer.js'")
@@ -100,13 +112,13 @@ describe('the records of a database of PostgreSQL', () => {
   })
 
   it.each([
-    "@Field('integer', { type: 'year', optional: true, nullable: true }) made?: number | null",
+    "@Field('integer', { min: 1900, max: 2200, type: 'year', optional: true, nullable: true })",
     "@Field('string', { list: true, type: 'text[]', default: () => [] }) tags!: Generated<string[]>",
     "@Field('string', { type: 'tsrange', optional: true, nullable: true }) valid?: string | null",
     "@Field('string', { type: 'inet', optional: true, nullable: true }) address?: string | null",
     "@Field('datetime', { type: 'timestamp', default: 'now' }) seen!: Generated<string>",
     "@Field('integer', { generated: true }) number!: Generated<number>",
-    "@Field('decimal', { precision: 8, scale: 2, index: true }) price!: ExactNumber",
+    "@Field('decimal', { precision: 8, scale: 2, min: '0.01', index: true }) price!: ExactNumber",
     "@Field('id', { key: 'uuid' }) productId!: string",
     "@Field('integer') categoryId!: number",
     "@Field('string', { optional: true, nullable: true }) class?: string | null",
@@ -122,11 +134,22 @@ describe('the records of a database of PostgreSQL', () => {
     const customer = sources.get('customer.ts')
     expect(customer).toContain(' * People who buy. * / "Quoted"')
     expect(customer).toContain('/** Their birthday, if they told us. */')
-    expect(customer).toContain("type: 'email'")
+    expect(customer).toContain("pattern: '^[^@]+@[^@]+$',\n    maxLength: 99,\n    type: 'email'")
     expect(customer).toContain("@Field('json', { default: () => ({}) }) settings?: unknown")
     expect(customer).toContain("@Field('uuid', { default: () => randomUUID() }) token!:")
     expect(customer).toContain("@Field('time', { default: '08:30:00' }) opens!: Generated<string>")
     expect(customer).toContain('- rating has numbers without declared digits')
+  })
+
+  it('have the rules of checks', () => {
+    const customer = sources.get('customer.ts')
+    expect(customer).toContain(
+      "@Field('string', { minLength: 1, maxLength: 60, column: 'fullName' })",
+    )
+    expect(customer).toContain("precision: 10, scale: 2, min: '0', default: '0'")
+    expect(customer).toContain("{ oneOf: ['A', 'B'], maxLength: 1, optional: true")
+    expect(customer).toContain("@Field('integer', { min: 1, max: 5, default: 1 }) level")
+    expect(customer).not.toContain('1800')
   })
 
   it('have relations of a table to itself, and two relations to one table', () => {

@@ -3,7 +3,7 @@
 export const postgresShop = `
   create type order_status as enum ('new', 'paid', 'it''s late');
   create domain year as integer check (value between 1900 and 2200);
-  create domain email as text not null default 'nobody@example.com';
+  create domain email as text not null default 'nobody@example.com' check (value ~ '^[^@]+@[^@]+$' and length(value) <= 99);
   create table customers (
     id serial primary key,
     "fullName" varchar(80) not null,
@@ -17,7 +17,12 @@ export const postgresShop = `
     notes text default 'none',
     token uuid not null default gen_random_uuid(),
     photo bytea,
-    opens time not null default '08:30:00'
+    opens time not null default '08:30:00',
+    grade char(1) check (grade in ('A', 'B')),
+    level smallint not null default 1 check (level between 1 and 5),
+    check (char_length("fullName") <= 60 and "fullName" <> ''),
+    check (credit >= 0),
+    check (born > '1800-01-01' or active)
   );
   comment on table customers is 'People who buy. */ "Quoted"';
   comment on column customers.born is 'Their birthday,
@@ -34,8 +39,8 @@ export const postgresShop = `
     second_category_id bigint references product_categories,
     country char(2) references countries on delete cascade,
     name text not null,
-    price numeric(8,2) not null,
-    count integer not null default 0,
+    price numeric(8,2) not null check (price > 0),
+    count integer not null default 0 check (count >= 0 or price > 5),
     total numeric(12,2) generated always as (price * count) stored,
     made year,
     tags text[] not null default '{}',
@@ -96,7 +101,11 @@ export const sqliteShop = `
     settings json not null default '{}',
     notes text default 'none',
     photo blob,
-    visited integer
+    visited integer,
+    grade text check (grade in ('A', 'B')),
+    nick text collate nocase check (nick in ('a', 'b')),
+    level integer not null default 1 constraint few_levels check (level between 1 and 5),
+    check (length("fullName") <= 60 and "fullName" <> '')
   );
   create table countries (code text primary key, name text not null) without rowid;
   create table product_categories (
