@@ -9,9 +9,17 @@ let lastParts: readonly unknown[] = []
 /** @param parts JSON values, each in the one form that equal parts have */
 export function writeKeyParts(parts: readonly unknown[]): string {
   if (areLast(parts)) return lastText
+  let text = '['
+  for (let index = 0; index < parts.length; index++)
+    text += index === 0 ? textOf(parts[index]) : `,${textOf(parts[index])}`
   lastParts = parts
-  lastText = JSON.stringify(parts)
+  lastText = `${text}]`
   return lastText
+}
+
+/** As `JSON.stringify`. Most parts are numbers, whose text is the same. */
+function textOf(part: unknown): string {
+  return Number.isFinite(part) ? String(part) : JSON.stringify(part)
 }
 
 /** @param text as `writeKeyParts` returns it. @returns the parts, which must not be changed */

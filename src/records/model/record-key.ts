@@ -31,12 +31,12 @@ type Values = Readonly<Record<string, unknown>>
 export function keyOf(column: Column, row: object): unknown {
   if (column.parts === undefined) return (row as Values)[column.property]
   const parts: unknown[] = []
-  for (const part of column.parts) {
+  for (const { column: part, toJson } of formsOf(column)) {
     const value = (row as Values)[part.property]
     if (value === undefined || value === null) return null
-    parts.push(value)
+    parts.push(toJson(value))
   }
-  return writeKeyText(column, parts)
+  return writeKeyParts(parts)
 }
 
 /** The key of a stored row, which is never null. */
@@ -96,15 +96,24 @@ function isPart({ accepts }: PartForm, value: unknown): boolean {
   return value !== undefined && value !== null && accepts(value)
 }
 
+/** @returns the canonical text; `undefined` if a value is no such part, or the number of values is wrong */
+function readValues(column: Column, values: readonly unknown[]): string | undefined {
+  const forms = formsOf(column)
+  if (values.length !== forms.length) return undefined
+  const parts: unknown[] = []
+  for (const form of forms) {
+    const value = values[parts.length]
+    if (!isPart(form, value)) return undefined
+    parts.push(form.toJson(value))
+  }
+  return writeKeyParts(parts)
+}
+
 /** @returns the canonical text; `undefined` for a text that is no key of these columns */
 export function readKeyText(column: Column, text: unknown): string | undefined {
   if (typeof text !== 'string' || !text.startsWith('[')) return undefined
   const values = tryParseJson(text, readKeyParts)
-  const forms = formsOf(column)
-  if (!Array.isArray(values) || values.length !== forms.length) return undefined
-  return forms.every((form, index) => isPart(form, (values as unknown[])[index]))
-    ? writeKeyText(column, values)
-    : undefined
+  return Array.isArray(values) ? readValues(column, values) : undefined
 }
 
 /**
@@ -121,8 +130,7 @@ export function readCompositeKey(column: Column, input: unknown): string | undef
     if (text !== undefined || only === undefined) return text
   }
   const isObject = typeof input === 'object' && input !== null && !(input instanceof Date)
-  if (!isObject && only !== undefined)
-    return isPart(only, input) ? writeKeyText(column, [input]) : undefined
+  if (!isObject && only !== undefined) return readValues(column, [input])
   if (!isObject || Array.isArray(input)) throw notAnObject(column.parts ?? [])
   const parts: unknown[] = []
   for (const form of forms) {
@@ -190,7 +198,9 @@ export function noKeyOf(column: Column): Record<string, null> {
 
 /** Whether values name a key, or a part of it. */
 export function namesKeyOf({ property, parts }: Column, values: object): boolean {
-  return parts === undefined ? property in values : parts.some((part) => part.property in values)
+  if (parts === undefined) return property in values
+  for (const part of parts) if (part.property in values) return true
+  return false
 }
 
 /** The text of a key in a path: `7,2`, each part percent-encoded. */
@@ -213,14 +223,11 @@ export function readPathKey(column: Column, text: string): string | undefined {
 
 /** As `readPathKey`, from the text of each part. */
 export function readKeyTexts(column: Column, texts: readonly string[]): string | undefined {
-  const forms = formsOf(column)
-  if (texts.length !== forms.length) return undefined
-  const values = forms.map(({ column: { field } }, index) =>
-    field.entry.fromText(texts[index] as string),
+  const { parts = [] } = column
+  return readValues(
+    column,
+    texts.map((text, index) => parts[index]?.field.entry.fromText(text)),
   )
-  return forms.every((form, index) => isPart(form, values[index]))
-    ? writeKeyText(column, values)
-    : undefined
 }
 
 function decodePart(text: string): string | undefined {
