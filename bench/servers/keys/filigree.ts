@@ -2,9 +2,11 @@
 import { connect, Field, Record } from '../../../dist/server/index.js'
 import { answerCalls } from '../records/answer-calls.mjs'
 
+/** Of as many columns as the other, so that a row costs the same. */
 @Record({ table: 'one_key' })
 class OneField {
   @Field('id') id!: number
+  @Field('integer') place!: number
   @Field('string') name!: string
   @Field('integer') amount!: number
 }
@@ -27,7 +29,9 @@ function oneField() {
   const keyOf = (n: number) => (n % count) + 1
   return {
     fill: () =>
-      rows.insertMany(numbers.map((n) => ({ id: keyOf(n), name: `Lamp ${n}`, amount: 0 }))),
+      rows.insertMany(
+        numbers.map((n) => ({ id: keyOf(n), place: n % 100, name: `Lamp ${n}`, amount: 0 })),
+      ),
     find: (n: number) => rows.find(keyOf(n)),
     update: (n: number) => rows.update(keyOf(n), { amount: n }),
   }
@@ -35,7 +39,8 @@ function oneField() {
 
 function twoFields() {
   const rows = database.records(TwoFields)
-  const keyOf = (n: number) => ({ shelf: n % 100, place: Math.floor((n % count) / 100) })
+  // Neighbours in one call after the other, as keys of one field are.
+  const keyOf = (n: number) => ({ shelf: Math.floor((n % count) / 100), place: n % 100 })
   return {
     fill: () =>
       rows.insertMany(numbers.map((n) => ({ ...keyOf(n), name: `Lamp ${n}`, amount: 0 }))),
