@@ -3,7 +3,7 @@ import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import { areEqual, keyColumns, keySlots, keysOfTexts, keyValuesOf } from './key-columns.js'
+import { areEqual, keyColumns, keySlots } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
@@ -128,9 +128,9 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
   const rowsOfValues = wrap(lists.rows, join(types.map((type, index) => list(type, index))))
   const rows = sql`${rowsOfValues} as ${name(valuesName)} (${join(columns)})`
   const found =
-    tests.length === 0
+    isAmong !== undefined && tests.length === 0
       ? sql`${tableName} where ${isAmong}${andNotDeleted}`
-      : sql`${tableName}, ${rows} where ${isKey}${andNotDeleted} and ${join(tests, ' and ')}`
+      : sql`${tableName}, ${rows} where ${join([isKey, ...tests], ' and ')}${andNotDeleted}`
   const order = join(keyColumns(own, table.key))
   const locked = sql`select 1 from ${found} order by ${order} ${raw(lists.lockClause)} of ${name(own)}`
   const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
@@ -140,22 +140,26 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
 /**
  * Writes an `updateEach` of several calls as one statement. The rows of a call are changed if all of them exist and none is
  * locked, otherwise none of them is. The number of the call follows each returned row. Values: lists of keys, of the values of
- * the columns, of call numbers and of row counts of those calls, then the keys again.
+ * the columns, of call numbers and of row counts of those calls.
  */
 export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
   const { own, tableName, isKey, isAmong, andNotDeleted, head, columns, list, lists } =
     updateEachParts(change, context)
-  const key = ref(own, table.key)
-  const [call, size, found] = [name('filigree_call'), name('filigree_size'), name('filigree_found')]
+  const [call, size, count] = [name('filigree_call'), name('filigree_size'), name('filigree_count')]
   const values = [...types, 'integer', 'integer'].map((type, index) => list(type, index))
-  const rowsOfValues = sql`${wrap(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
-  const locked = sql`select ${key} as filigree_key from ${tableName} where ${isAmong}${andNotDeleted} ${raw(lists.lockClause)} skip locked`
-  const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${rowsOfValues} join (${locked}) as ${name(lockedName)} on filigree_key = ${name('k')}`
-  return sql`${head} from (${rows}) as ${name(valuesName)} where ${isKey}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
+  const rowsOfValues = sql`${wrap(lists.rows, join(values))} as ${name(valuesName)} (${join([...columns, call, size])})`
+  const lock = raw(`${lists.lockClause} of ${quote(own)} skip locked`)
+  const found =
+    isAmong === undefined
+      ? sql`${rowsOfValues}, ${tableName} where ${isKey}${andNotDeleted} ${lock}`
+      : sql`${rowsOfValues} join (select ${ref(own, table.key)} as filigree_key from ${tableName} where ${isAmong}${andNotDeleted} ${lock}) as filigree_found on filigree_key = ${name('k0')}`
+  const locked = sql`select ${name(valuesName)}.* from ${found}`
+  const rows = sql`select *, count(*) over (partition by ${call}) as ${count} from (${locked}) as ${name(lockedName)}`
+  return sql`${head} from (${rows}) as ${name(valuesName)} where ${isKey}${andNotDeleted} and ${count} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
 }
 
-/** The common parts of both. The columns of the lists of values are `k`, `c0`, `c1` … */
+/** The common parts of both. The columns of the lists of values are `k0` …, `c0`, `c1` … */
 function updateEachParts(
   { table, columns, types, sums = [], hasVersions }: UpdateEach,
   context: WriteContext,
@@ -166,9 +170,10 @@ function updateEachParts(
   const own = context.changedName(table.name)
   const isNotDeleted = notDeleted(table, own)
   const columnNames = columns.map((_, index) => `c${index}`)
-  // The keys are the first list.
+  const keys = keyColumns(own, table.key)
+  const keyNames = keys.map((_, index) => `k${index}`)
   const itemAt = (index: number): Sql =>
-    wrap(lists.item(types[index + 1] ?? ''), name(valuesName, `c${index}`))
+    wrap(lists.item(types[keys.length + index] ?? ''), name(valuesName, `c${index}`))
   const sets = columns.map((column, index) =>
     set(column, addedValue(own, sums, column, itemAt(index))),
   )
@@ -183,21 +188,23 @@ function updateEachParts(
   }
   const list = (type: string | undefined, index: number): Sql =>
     wrap(lists.list(type ?? ''), slot(index))
-  const { key } = table
-  const keys = list(types[0], 0)
-  const keyOfRow = keyValuesOf(key, name(valuesName, 'k'), context.dialect)
+  const isKey = areEqual(
+    keys,
+    keyNames.map((one) => name(valuesName, one)),
+  )
   return {
     lists,
     own,
     tableName,
-    isKey: areEqual(keyColumns(own, key), keyOfRow),
+    isKey,
+    // By a list, an index finds all rows in one scan.
     isAmong:
-      key.parts === undefined
-        ? sql`${ref(own, key)} = any(${keys})`
-        : sql`${ref(own, key)} in (${keysOfTexts(key.parts, keys, context.dialect)})`,
+      table.key.parts === undefined
+        ? sql`${ref(own, table.key)} = any(${list(types[0], 0)})`
+        : undefined,
     andNotDeleted: isNotDeleted && sql` and ${isNotDeleted}`,
     head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table, own)])}`,
-    columns: ['k', ...columnNames].map((one) => name(one)),
+    columns: [...keyNames, ...columnNames].map((one) => name(one)),
     tests,
     list,
   }

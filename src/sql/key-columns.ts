@@ -67,12 +67,6 @@ export function keysOfList(parts: readonly Column[], list: Sql, dialect: Dialect
   return sql`select ${join(values)} from ${wrap(dialect.json.keys.entries, list)} as filigree_keys`
 }
 
-/** As `keysOfList`, of an array of keys, each as text. */
-export function keysOfTexts(parts: readonly Column[], array: Sql, dialect: Dialect): Sql {
-  const values = partsOfJson(parts, wrap(dialect.json.keys.json, raw('value')), dialect)
-  return sql`select ${join(values)} from unnest(${array}) as filigree_keys (value)`
-}
-
 /** Whether a key is in a list. @param isPacked the only slot contains the complete list */
 export function isListed(
   columns: readonly Sql[],

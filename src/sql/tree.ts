@@ -217,8 +217,8 @@ export type Change =
       readonly previousColumns?: readonly Column[]
     }
   /**
-   * Updates several rows, each with its own values, or none if a row is missing. Values: a list of keys, a list for each of
-   * `columns`, and the number of keys. The rows are locked in the order of their keys, so that two such updates cannot deadlock.
+   * Updates several rows, each with its own values, or none if a row is missing. Values: a list for each column of the key, for
+   * each of `columns`, and the number of keys. The rows are locked in the order of their keys, so that two such updates cannot deadlock.
    */
   | {
       readonly change: 'updateEach'

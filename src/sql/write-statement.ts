@@ -2,13 +2,13 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import {
   isBrief,
-  type CompositeKeySql,
+  type KeyPlaceholder,
   type OneNewRow,
   type OneRowChange,
   type RowsChange,
   type Statement,
 } from '../engines/contract/statement.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { readKeyParts } from '../core/key-text.js'
 import { quote, quoteTable } from '../engines/contract/quote.js'
 import {
@@ -160,9 +160,7 @@ function oneRowOf(
   return {
     table: quoteTable(table.name),
     own: quote(own),
-    key: quote(table.key.name),
-    compositeKey: compositeKeyOf(table.key, key, order),
-    keyPosition: order.indexOf(key) + 1,
+    key: keyPlaceholders(table.key, key, order),
     print: (valueAt) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
       const rest = toText(condition, (position) => valueAt(headOrder.length + position))
@@ -172,18 +170,16 @@ function oneRowOf(
   }
 }
 
-function compositeKeyOf(
-  { parts }: Column,
+function keyPlaceholders(
+  key: Column,
   slotIndex: number,
   order: readonly (number | SlotPart)[],
-): CompositeKeySql | undefined {
-  if (parts === undefined) return undefined
-  const isPart = (ref: number | SlotPart, part: number): boolean =>
-    typeof ref === 'object' && ref.slot === slotIndex && ref.part === part
-  return {
-    columns: parts.map(({ name: column }) => quote(column)),
-    positions: parts.map((_, part) => order.findIndex((ref) => isPart(ref, part)) + 1),
-  }
+): readonly KeyPlaceholder[] {
+  return storedColumnsOf(key).map(({ name: column }, part) => {
+    const isOfPart = (ref: number | SlotPart): boolean =>
+      typeof ref === 'number' ? ref === slotIndex : ref.slot === slotIndex && ref.part === part
+    return { column: quote(column), position: order.findIndex(isOfPart) + 1 }
+  })
 }
 
 /** Lets an engine change several rows of each of several calls by one statement. */
@@ -191,13 +187,14 @@ function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   if (change.change !== 'updateEach' || !dialect.can.batchedCalls) return undefined
   const { table, columns, types, sums = [], hasVersions } = change
   if (sums.length > 0 || hasVersions === true) return undefined
-  const isPlain = table.shard === undefined && table.key.parts === undefined
-  if (!isPlain || !areIndependent(table, columns)) return undefined
+  if (table.shard !== undefined || !areIndependent(table, columns)) return undefined
   const callsSql = writeUpdateOfCalls(change, new RowWriter(new WriteContext(dialect)))
+  const { sql: together, order } = toText(callsSql, dialect.statements.placeholder)
   return {
-    together: toText(callsSql, dialect.statements.placeholder).sql,
+    together,
+    order: order.filter((ref) => typeof ref === 'number'),
     lists: types.length,
-    keys: 0,
+    keys: storedColumnsOf(table.key).map((_, index) => index),
     sizeOf: (values) => Number(values.at(-1)),
   }
 }

@@ -1,5 +1,6 @@
 /** Concurrent calls by keys of several fields, which PostgreSQL runs as one statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { bootstrap, Module, NoAuth, type Application } from 'filigree'
 import { connect, Field, Record, type Database } from '../../src/index.js'
 import { openEngine, StatementRecorder } from '../contracts/statement-recorder.js'
 import { silentLog } from '../silent-log.js'
@@ -88,5 +89,102 @@ describe('calls by keys of several fields at the same time', () => {
       ),
     )
     expect(statements.filter(isBatched).length).toBeGreaterThan(0)
+  })
+
+  it('update several rows each by one statement', async () => {
+    const change = (indexes: readonly number[], text: string) =>
+      places().updateMany(indexes.map((index) => ({ ...keyOf(index), book: `${text} ${index}` })))
+    await concurrently(isUpdate, () => [change([60, 61], 'a'), change([62, 63], 'a')])
+    await watch.settled()
+    let results: PromiseSettledResult<ShelfPlace[]>[] = []
+    const statements = await watch.during(async () => {
+      results = await concurrently(isUpdate, () => [
+        change([60, 61], 'b'),
+        change([71, 64], 'b'),
+        change([72, 65, 79], 'b'),
+        // No such row, so none of its rows is changed.
+        change([66, 500], 'b'),
+        // The same row as another call.
+        change([80, 64], 'c'),
+      ])
+    })
+    expect(statements.filter(isBatched)).toHaveLength(1)
+    const booksOf = (call: number) => {
+      const result = results[call]
+      return result?.status === 'fulfilled' ? result.value.map(({ book }) => book) : 'failed'
+    }
+    expect([0, 1, 2, 3, 4].map(booksOf)).toEqual([
+      ['b 60', 'b 61'],
+      ['b 71', 'b 64'],
+      ['b 72', 'b 65', 'b 79'],
+      'failed',
+      ['c 80', 'c 64'],
+    ])
+    expect(await places().find(keyOf(64))).toMatchObject({ book: 'c 64', version: 3 })
+    expect(await places().find(keyOf(66))).toMatchObject({ book: 'b66', version: 1 })
+  })
+})
+
+@Record({ table: 'shelf_label', plural: 'shelfLabels', key: ['shelf', 'place'] })
+@NoAuth
+class ShelfLabel {
+  @Field('string') shelf!: string
+  @Field('integer') place!: number
+  @Field('string') text!: string
+}
+
+@Module({ records: [ShelfLabel] })
+class Labels {}
+
+describe('updates by keys of several fields in one GraphQL operation', () => {
+  let app: Application
+  let labels: Database
+
+  beforeAll(async () => {
+    const url = await server.createDatabase()
+    const engine = watch.around(await openEngine(url, { log: silentLog }))
+    labels = await connect({
+      engine: { open: () => Promise.resolve(engine) },
+      records: [ShelfLabel],
+    })
+    await labels.sync()
+    const rows = Array.from({ length: 20 }, (_, place) => ({ shelf: 'a,b', place, text: '' }))
+    await labels.records(ShelfLabel).insertMany(rows)
+    app = await bootstrap(Labels, { database: labels, listen: false, logger: false })
+  })
+  afterAll(async () => {
+    await app.close()
+    await labels.close()
+  })
+
+  const write = async (places: readonly number[], text: string) => {
+    const fields = places.map(
+      (place, n) =>
+        `m${n}: updateShelfLabel(shelf: "a,b", place: ${place}, input: { text: "${text}" }) { place text }`,
+    )
+    const json = { query: `mutation { ${fields.join(' ')} }` }
+    const response = await app.inject({ method: 'POST', url: '/graphql', json })
+    await watch.settled()
+    return Object.values(
+      (response.json() as { data: globalThis.Record<string, { place: number } | null> }).data,
+    )
+  }
+
+  it('are one statement', async () => {
+    await write([1, 2, 3], 'warm')
+    let answers: unknown
+    const statements = await watch.during(async () => {
+      answers = await write([9, 7, 8], 'new')
+    })
+    expect(answers).toEqual([9, 7, 8].map((place) => ({ place, text: 'new' })))
+    expect(statements.filter(isUpdate).map(isBatched)).toEqual([true])
+  })
+
+  it('run one by one if a row does not exist', async () => {
+    expect(await write([3, 99, 4], 'some')).toEqual([
+      { place: 3, text: 'some' },
+      null,
+      { place: 4, text: 'some' },
+    ])
   })
 })

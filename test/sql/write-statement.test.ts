@@ -162,14 +162,14 @@ describe('a statement that can be batched', () => {
     const where = keyIs(category, 0)
     const change = { change: 'update', table: category, where, columns, firstSlot: 1 } as const
     const { statement } = writeStatement({ ...change, returns: 'row' }, postgres)
-    const { print, returning, keyPosition } = statement.oneRow ?? {}
+    const { print, returning, key } = statement.oneRow ?? {}
     const { head, condition } = print?.((position) => `$${position}`) ?? {}
     expect(`${head} where ${condition}${returning}`).toBe(statement.sql)
     expect(print?.(valueAt)).toStrictEqual({
       head: 'update "category" set "name" = call.p1',
       condition: '"category"."id" = call.p2',
     })
-    expect(keyPosition).toBe(2)
+    expect(key).toEqual([{ column: '"id"', position: 2 }])
   })
 
   it('has the parts of an insert of one row', () => {

@@ -14,12 +14,11 @@ export interface OneNewRow {
   readonly returning: string
 }
 
-/** A key of several columns. */
-export interface CompositeKeySql {
-  /** The names of the columns, quoted. */
-  readonly columns: readonly string[]
-  /** The number of the placeholder of each column's value, from 1. */
-  readonly positions: readonly number[]
+/** A column of a key, and the number of the placeholder of its value, from 1. */
+export interface KeyPlaceholder {
+  /** Quoted. */
+  readonly column: string
+  readonly position: number
 }
 
 /** The SQL of an update of one row by its key, from which an engine can make a statement for several calls. */
@@ -28,12 +27,8 @@ export interface OneRowChange {
   readonly table: string
   /** The table's name before its columns, quoted. */
   readonly own: string
-  /** The name of its key, quoted. */
-  readonly key: string
-  /** For a key of several columns. */
-  readonly compositeKey: CompositeKeySql | undefined
-  /** The number of the key's placeholder, from 1. 0 for a key of several columns. */
-  readonly keyPosition: number
+  /** The columns of its key. */
+  readonly key: readonly KeyPlaceholder[]
   /** Prints the SQL before ` where `, and the condition. */
   readonly print: (valueAt: ValueSqlAt) => { readonly head: string; readonly condition: string }
   /** The SQL from ` returning ` to the end. */
@@ -47,14 +42,16 @@ export interface OneRowChange {
 export interface RowsChange {
   /**
    * The SQL for several calls. The rows of a call are updated if all of them exist and none is locked, otherwise none.
-   * Each returned row ends with the number of its call. Values: the lists of all calls, lists of the call and of its
-   * number of rows for each row, and the keys again.
+   * Each returned row ends with the number of its call. Values: the lists of all calls, and lists of the call and of its
+   * number of rows for each row.
    */
   readonly together: string
+  /** The index of the list of each placeholder. */
+  readonly order: readonly number[]
   /** The number of lists of keys and values at the beginning. */
   readonly lists: number
-  /** The index of the list of keys. */
-  readonly keys: number
+  /** The indexes of the lists of keys, one for each column of the key. */
+  readonly keys: readonly number[]
   /** The number of rows in the values of one call. */
   readonly sizeOf: (values: readonly unknown[]) => number
 }

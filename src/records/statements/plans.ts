@@ -243,7 +243,7 @@ export class TablePlans {
   }
 
   /**
-   * Values: lists of keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the
+   * Values: lists of each column of the keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the
    * number of keys.
    */
   updateEach(

@@ -6,7 +6,7 @@ import { type MaybePromise, after, isThenable, promise, attempt } from '../../co
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
-import { toKey } from '../model/codec.js'
+import { columnValuesOf, toKey } from '../model/codec.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { idOf, writeKeyText } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
@@ -51,9 +51,10 @@ export function createWithOneStatement(
         return after(runForRows(here, plan, statementValues), (found) => {
           const records = toRecords(table, here.context, found)
           const positions = storedColumnsOf(table.key).map((column) => columns.indexOf(column))
+          const keysOfRows = (): string[] => rowValues.map((row) => keyAt(table, row, positions))
           const ordered = positions.includes(-1)
             ? records
-            : inOrderOfRows(table, records, rowValues, (row) => keyAt(table, row, positions))
+            : inOrderOfKeys(table, records, keysOfRows())
           reportChanges(table, here, 'created', ordered)
           return ordered
         })
@@ -74,23 +75,19 @@ export function updateWithOneStatement(
 ): MaybePromise<Instance[] | undefined> {
   return after(readUpdates(table, source, rows, errorOf), (statementValues) => {
     if (statementValues === undefined || mayReferToDeleted(table, statementValues)) return undefined
-    const { columns, rowValues, sums, hasVersions } = statementValues
+    const { columns, keys, rowValues, sums, hasVersions } = statementValues
+    const keyCount = storedColumnsOf(table.key).length
     const extraColumns = 2 * sums.length + (hasVersions ? 1 : 0)
     const run = (here: Source): MaybePromise<Instance[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
-        const writtenColumns = columns.slice(1, columns.length - extraColumns)
+        const writtenColumns = columns.slice(keyCount, columns.length - extraColumns)
         const plan = here.context
           .plansOf(table)
           .updateEach(writtenColumns, types, sums, hasVersions)
         return after(runForRows(here, plan, statementValues, rowValues.length), (found) => {
           // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
           if (found.length < rowValues.length) return undefined
-          const ordered = inOrderOfRows(
-            table,
-            toRecords(table, here.context, found),
-            rowValues,
-            ([key]) => String(key),
-          )
+          const ordered = inOrderOfKeys(table, toRecords(table, here.context, found), keys)
           reportChanges(table, here, 'updated', ordered)
           return ordered
         })
@@ -161,10 +158,12 @@ function mayReferToDeleted(table: Table, { columns, rowValues }: StatementValues
 }
 
 /**
- * The columns are the key, the written columns, two bounds for each sum, and the version. A sum is written only if the
- * stored value is within its bounds.
+ * The columns are those of the key, the written columns, two bounds for each sum, and the version. A sum is written only if
+ * the stored value is within its bounds.
  */
 interface UpdateValues extends StatementValues {
+  /** The text of each row's key. */
+  readonly keys: readonly string[]
   readonly sums: readonly Column[]
   readonly hasVersions: boolean
 }
@@ -213,7 +212,7 @@ function readNewRows(
   )
 }
 
-/** @returns values whose first column is the key; `undefined` if the rows have different fields, or one must be read first */
+/** @returns values that begin with the key; `undefined` if the rows have different fields, or one must be read first */
 function readUpdates(
   table: Table,
   { context }: Source,
@@ -229,6 +228,7 @@ function readUpdates(
   const codec = context.codecOf(table)
   const rowValues: unknown[][] = []
   const seenKeys = new Set<unknown>()
+  const keyColumns = storedColumnsOf(table.key)
   let commonColumns: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
   let versions: number | undefined
@@ -242,7 +242,7 @@ function readUpdates(
     const { sums } = added
     return after(checkRow(checks.update, added.values, index, errorOf), (record) => {
       const { columns, values } = valuesToUpdate(table, codec, record, context, {
-        values: [key],
+        values: [...columnValuesOf(table.key, key, codec)],
         sums,
       })
       commonColumns ??= columns
@@ -265,12 +265,12 @@ function readUpdates(
   }
   return after(readInOrder(rows, read), (haveSameColumns) => {
     if (!haveSameColumns || commonColumns === undefined) return undefined
-    const { key, version } = table
+    const { version } = table
     const sums = summed ?? []
     const hasVersions = versions === 1 && version !== undefined
     const bounds = sums.flatMap((column) => [column, column])
-    const columns = [key, ...commonColumns, ...bounds, ...(hasVersions ? [version] : [])]
-    return { columns, rowValues, sums, hasVersions }
+    const columns = [...keyColumns, ...commonColumns, ...bounds, ...(hasVersions ? [version] : [])]
+    return { columns, keys: [...seenKeys].map(String), rowValues, sums, hasVersions }
   })
 }
 
@@ -377,19 +377,18 @@ function keyAt({ key }: Table, row: readonly unknown[], positions: readonly numb
   return key.parts === undefined ? String(values[0]) : writeKeyText(key, values)
 }
 
-/** The records in the order of the rows; undefined for a missing record. @param keyOfRow the text of a row's key */
-function inOrderOfRows(
+/** The records in the order of the texts of keys; undefined for a missing record. */
+function inOrderOfKeys(
   table: Table,
   records: readonly Instance[],
-  rows: StatementValues['rowValues'],
-  keyOfRow: (row: readonly unknown[]) => string,
+  keys: readonly string[],
 ): Instance[] {
   const keyOfRecord = (record: Instance): string => String(idOf(table, record))
   const isOrdered = (record: Instance, index: number): boolean =>
-    keyOfRecord(record) === keyOfRow(rows[index] ?? [])
-  if (records.length === rows.length && records.every(isOrdered)) return records as Instance[]
+    keyOfRecord(record) === keys[index]
+  if (records.length === keys.length && records.every(isOrdered)) return records as Instance[]
   const byKey = new Map(records.map((record) => [keyOfRecord(record), record]))
-  return rows.map((row) => byKey.get(keyOfRow(row)) as Instance)
+  return keys.map((key) => byKey.get(key) as Instance)
 }
 
 function reportChanges(

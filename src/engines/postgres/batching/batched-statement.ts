@@ -66,13 +66,12 @@ export function writeBatchedUpdate(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, print, returning } = oneRow
-  const { columns, isAmong, isHeld } = keySqlOf(oneRow, types)
-  const lockedRows = `select ${columns} from ${table} where ${isAmong} for no key update skip locked`
+  const { print, returning } = oneRow
+  const lockedRows = lockedCallsSql(oneRow, types)
   const { head, condition } = print(callValues(types))
   return {
     statement: Object.freeze({
-      sql: `${head} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where ${isHeld} and ${condition}${returning}, ${callNumberSql}`,
+      sql: `${head} from (${lockedRows}) as filigree_call where ${condition}${returning}, ${callNumberSql}`,
       kind: 'update',
       tables,
       mayWait: false,
@@ -82,27 +81,29 @@ export function writeBatchedUpdate(
   }
 }
 
-/** The SQL about the keys of all calls. */
-function keySqlOf(
-  { key, compositeKey, keyPosition }: OneRowChange,
-  types: readonly string[],
-): Readonly<Record<'columns' | 'isAmong' | 'isHeld', string>> {
-  const valueOf = (position: number): string => `filigree_call.filigree_p${position}`
-  const listOf = (position: number): string => `$${position}::${types[position - 1] ?? ''}[]`
-  if (compositeKey === undefined)
-    return {
-      columns: `${key} as filigree_key`,
-      isAmong: `${key} = any(${listOf(keyPosition)})`,
-      isHeld: `filigree_held.filigree_key = ${valueOf(keyPosition)}`,
-    }
-  const { columns, positions } = compositeKey
-  return {
-    columns: columns.map((column, index) => `${column} as filigree_key${index}`).join(', '),
-    isAmong: `(${columns.join(', ')}) in (select * from unnest(${positions.map(listOf).join(', ')}))`,
-    isHeld: positions
-      .map((position, index) => `filigree_held.filigree_key${index} = ${valueOf(position)}`)
-      .join(' and '),
-  }
+/** Selects the calls whose rows exist and are not locked by others, and locks these rows. */
+function lockedCallsSql(oneRow: OneRowChange, types: readonly string[]): string {
+  const { table, own, key } = oneRow
+  const calls = `select filigree_call.* from ${callRowsSql(types)}`
+  const lock = `for no key update of ${own} skip locked`
+  const isKey = isKeySql(oneRow, types)
+  const isAmong = isAmongSql(oneRow, types)
+  if (isAmong === undefined) return `${calls}, ${table} where ${isKey} ${lock}`
+  const columns = key.map(({ column }) => `${own}.${column}`).join(', ')
+  return `${calls} join (select ${columns} from ${table} where ${isAmong} ${lock}) as ${own} on ${isKey}`
+}
+
+function isKeySql({ own, key }: OneRowChange, types: readonly string[]): string {
+  const valueAt = callValues(types)
+  return key.map(({ column, position }) => `${own}.${column} = ${valueAt(position)}`).join(' and ')
+}
+
+/** An index finds a list of keys in one scan. @returns `undefined` for a key of several columns */
+function isAmongSql({ own, key }: OneRowChange, types: readonly string[]): string | undefined {
+  const [only, second] = key
+  if (only === undefined || second !== undefined) return undefined
+  const { column, position } = only
+  return `${own}.${column} = any($${position}::${types[position - 1] ?? ''}[])`
 }
 
 /**
@@ -111,7 +112,7 @@ function keySqlOf(
  */
 export function writeBatchedRowUpdates({ tables, rows }: Statement): BatchedStatement | undefined {
   if (rows === undefined) return undefined
-  const { together, lists, keys, sizeOf } = rows
+  const { together, order, lists, sizeOf } = rows
   return {
     statement: Object.freeze({
       sql: together,
@@ -124,7 +125,8 @@ export function writeBatchedRowUpdates({ tables, rows }: Statement): BatchedStat
       const values: unknown[] = []
       for (let position = 0; position < lists; position++)
         values.push(`{${calls.map((call) => (call[position] as string).slice(1, -1)).join()}}`)
-      return [...values, ...callNumbersOf(calls.map(sizeOf)), values[keys]]
+      values.push(...callNumbersOf(calls.map(sizeOf)))
+      return order.map((index) => values[index])
     },
   }
 }
@@ -145,17 +147,16 @@ export function writeOrderedUpdates(
   { tables, oneRow }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
-  if (oneRow?.compositeKey !== undefined || oneRow === undefined) return undefined
-  const { table, own, key, keyPosition, print, returning } = oneRow
+  if (oneRow === undefined) return undefined
+  const { table, own, key, print, returning } = oneRow
   const { head, condition } = print(callValues(types))
   const more = (position: number): string => `$${types.length + position}`
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
-  const type = types[keyPosition - 1] ?? ''
-  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition} and ${own}.${key} = any(${more(3)}::${type}[]) for no key update of ${own} skip locked`
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${[condition, isAmongSql(oneRow, types) ?? []].flat().join(' and ')} for no key update of ${own} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
-  const together = `${head} from (${completeCalls}) as filigree_call where ${own}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
+  const together = `${head} from (${completeCalls}) as filigree_call where ${isKeySql(oneRow, types)} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
   const toRows = toColumnLists(types)
   return {
     statement: Object.freeze({
@@ -166,15 +167,13 @@ export function writeOrderedUpdates(
       for: 'client',
       rows: {
         together,
+        order: Array.from({ length: types.length + 2 }, (_, index) => index),
         lists: types.length,
-        keys: keyPosition - 1,
+        keys: key.map(({ position }) => position - 1),
         sizeOf: (values: readonly unknown[]) => (values[types.length] as string).split(',').length,
       },
     }),
-    toLists: (rows) => {
-      const values = toRows(rows)
-      return [...values, ...callNumbersOf([rows.length]), values[keyPosition - 1]]
-    },
+    toLists: (rows) => [...toRows(rows), ...callNumbersOf([rows.length])],
   }
 }
 

@@ -16,6 +16,7 @@ import type {
 } from '../../contract/engine.js'
 import { isOutage } from '../errors.js'
 import { prepareBatch, writeOrderedUpdates, type BatchedStatement } from './batched-statement.js'
+import { rowKeyOf } from './update-queue.js'
 import type { WriteCaller } from './write-queue.js'
 
 /** The batched form of an update for sequences. */
@@ -126,12 +127,12 @@ function runAll(steps: readonly OrderedStatement[], runner: Runner): void {
 /** Whether all steps are the same update of different rows. */
 function updateDifferentRows(steps: readonly OrderedStatement[]): boolean {
   const statement = steps[0]?.statement
-  const index = (statement?.oneRow?.keyPosition ?? 0) - 1
-  if (index < 0 || steps.length < 2) return false
+  const oneRow = statement?.oneRow
+  if (oneRow === undefined || steps.length < 2) return false
   const keys = new Set<string>()
   for (const step of steps) {
     if (step.statement !== statement || step.resultKind !== 'rows') return false
-    keys.add(String(step.values[index]))
+    keys.add(rowKeyOf(oneRow, step.values))
   }
   return keys.size === steps.length
 }

@@ -4,6 +4,7 @@
  */
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
+import type { OneRowChange } from '../../contract/statement.js'
 import { affectsAllCalls } from '../errors.js'
 import {
   writeBatchedRowUpdates,
@@ -53,9 +54,8 @@ export class UpdateQueue extends WriteQueue {
   /** Texts that identify the rows of a call. */
   #rowKeysOf(values: readonly unknown[]): readonly string[] {
     const { oneRow, rows } = this.statement
-    if (rows !== undefined) return (values[rows.keys] as string).slice(1, -1).split(',')
-    const positions = oneRow?.compositeKey?.positions ?? [oneRow?.keyPosition ?? 1]
-    return [positions.map((position) => String(values[position - 1])).join('\0')]
+    if (rows !== undefined) return rowKeysOfLists(rows.keys.map((index) => values[index] as string))
+    return oneRow === undefined ? [] : [rowKeyOf(oneRow, values)]
   }
 
   /** Sends at the end of the current turn of the event loop, to collect more calls. */
@@ -146,4 +146,23 @@ export class UpdateQueue extends WriteQueue {
       for (const call of this.waiting.splice(0)) this.#runSeparately(call)
     return isAnswered
   }
+}
+
+/** A text that identifies the row of an update by its key. */
+export function rowKeyOf({ key }: OneRowChange, values: readonly unknown[]): string {
+  let text = ''
+  for (const { position } of key) text += `${String(values[position - 1])}\0`
+  return text
+}
+
+/** @param lists the list of each column of the key: `{1,2}` */
+function rowKeysOfLists([first = '', ...others]: readonly string[]): readonly string[] {
+  // Parts of a text with commas identify its row too.
+  if (others.length === 0) return first.slice(1, -1).split(',')
+  const items = others.map(itemsOf)
+  return itemsOf(first).map((item, row) => [item, ...items.map((other) => other[row])].join())
+}
+
+function itemsOf(list: string): readonly string[] {
+  return list.slice(1, -1).match(/"(?:\\[^]|[^"\\])*"|[^,]+/g) ?? []
 }
