@@ -8,6 +8,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 export interface CitusProxy {
   /** @returns the server's URL, with the proxy as its host */
   through(url: string): string
+  /** The statements that clients have sent without values. */
+  readonly queries: string[]
   close(): Promise<void>
 }
 
@@ -58,6 +60,8 @@ function isRenamed(fields: Fields, name: string): boolean {
 
 function changeError(message: Buffer, isCopying: boolean): Buffer {
   const fields = readFields(message)
+  if (fields.get('M')?.startsWith('could not commit transaction') === true)
+    return writeFields(fields.set('R', 'ErrorIfPostCommitFailedShardPlacements'))
   if (fields.get('C')?.startsWith('23') !== true) return message
   const rename = (type: string): string =>
     (fields.get(type) ?? '').replace(/"([^"]+)"/g, (quoted, name: string) =>
@@ -76,6 +80,7 @@ function changeError(message: Buffer, isCopying: boolean): Buffer {
 export async function startCitusProxy(url: string): Promise<CitusProxy> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
+  const queries: string[] = []
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
     const reader = new MessageReader()
@@ -91,7 +96,11 @@ export async function startCitusProxy(url: string): Promise<CitusProxy> {
         other.destroy()
       })
     }
-    client.on('data', (chunk) => upstream.write(chunk))
+    client.on('data', (chunk) => {
+      const text = chunk.toString('latin1')
+      for (const [, query = ''] of text.matchAll(/Q[^]{4}([^\0]+)\0/g)) queries.push(query)
+      upstream.write(chunk)
+    })
     upstream.on('data', (chunk) => {
       for (const message of reader.read(chunk)) {
         const type = message.toString('latin1', 0, 1)
@@ -109,6 +118,7 @@ export async function startCitusProxy(url: string): Promise<CitusProxy> {
       proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
       return proxied.href
     },
+    queries,
     close: async () => {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))

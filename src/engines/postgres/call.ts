@@ -6,7 +6,8 @@
 import { EngineError } from '../contract/engine-error.js'
 import { tooLargeError } from '../contract/read-bytes.js'
 import { isWrite } from '../contract/statement.js'
-import { endsConnection, isLostConnection, isOtherServerLost } from './errors.js'
+import { endsConnection, isCommitUnknown, isLostConnection, isOtherServerLost } from './errors.js'
+import { asConflict } from './violations.js'
 import {
   maxAttempts,
   type Preparation,
@@ -98,6 +99,7 @@ export class Call implements PooledCall {
   #bytes = 0
   #changes = 0
   #hasOnlyRead = false
+  #hasConflict = false
   #protocolError: unknown
 
   /** @param isPrepared whether it is prepared once on each connection */
@@ -137,6 +139,7 @@ export class Call implements PooledCall {
     this.#bytes = 0
     this.#changes = 0
     this.#hasOnlyRead = false
+    this.#hasConflict = false
     this.#protocolError = undefined
     this.callback = undefined
   }
@@ -150,7 +153,7 @@ export class Call implements PooledCall {
 
   /** Whether a connection broke during a write, so that its outcome is unknown. */
   isOutcomeUnknown(error: unknown): boolean {
-    const isLost = endsConnection(error) || isOtherServerLost(error)
+    const isLost = endsConnection(error) || isOtherServerLost(error) || isCommitUnknown(error)
     return this.isSent && isWrite(this.statement) && isLost
   }
 
@@ -225,6 +228,10 @@ export class Call implements PooledCall {
     )
   }
 
+  handleConflictElsewhere(): void {
+    this.#hasConflict = true
+  }
+
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
     const connection = this.#connection as PooledConnection
     this.#describe(connection.readColumns(fields))
@@ -296,9 +303,10 @@ export class Call implements PooledCall {
     this.#resolve(this.#result())
   }
 
-  handleError(error: unknown): void {
+  handleError(reported: unknown): void {
     const connection = this.#connection
     if (connection === undefined) return
+    const error = this.#hasConflict ? asConflict(reported) : reported
     this.#recordPreparationError(error, connection)
     connection.checkError(error)
     this.#end()

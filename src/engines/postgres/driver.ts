@@ -103,6 +103,7 @@ export interface Notification {
 
 /** A message of the server beside the result, such as a warning. */
 export interface Notice {
+  readonly code?: string
   /** The server's function that sent it, which is not translated. */
   readonly routine?: string
 }

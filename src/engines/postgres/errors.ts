@@ -22,7 +22,8 @@ export function convertPostgresError(error: unknown): unknown {
     ...(refusesWrites && { isReadOnly: true }),
   }
   const readKind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
-  return new EngineError(refusesWrites ? 'unavailable' : readKind, message, error, details)
+  const kind = refusesWrites || isCommitUnknown(error) ? 'unavailable' : readKind
+  return new EngineError(kind, message, error, details)
 }
 
 /**
@@ -129,6 +130,20 @@ export function affectsAllCalls(error: unknown): boolean {
 export function requestEndedError(): EngineError {
   return new EngineError('other', 'The request has ended, or its client has disconnected.')
 }
+
+/**
+ * Whether a server behind this one may have committed: the connection to it was lost during the commit, or during a
+ * statement that commits by itself. Source: Citus, remote_transaction.c.
+ */
+export function isCommitUnknown(error: unknown): boolean {
+  const { code, routine } = (error ?? {}) as ServerError
+  return code === 'XX000' && typeof routine === 'string' && lostCommits.has(routine)
+}
+
+const lostCommits: ReadonlySet<string> = new Set([
+  'ErrorIfPostCommitFailedShardPlacements',
+  'MarkRemoteTransactionFailed',
+])
 
 /** `connection_exception`, and the codes of a shutdown. */
 const lossCodes = /^(?:08|57P)/

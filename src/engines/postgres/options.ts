@@ -15,30 +15,34 @@ export function refusesLimits(cause: unknown): boolean {
  * docs/records/postgresql-in-production.md, Behind a pooler.
  */
 export function withTransactionLimits(options: PostgresOptions): PostgresOptions {
-  const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
-  const [statement, lock] = names.map((name) =>
-    readLimit(new URL(options.url).searchParams.get(name)),
-  )
   const withoutLimits = (url: string): string => {
     const address = new URL(url)
     for (const name of names) address.searchParams.delete(name)
     return address.href
   }
-  const limits = [
-    ['statement_timeout', statement ?? statementTimeout],
-    ['lock_timeout', lock ?? lockTimeout],
-  ] as const
   return {
     ...options,
     url: withoutLimits(options.url),
     otherUrls: (options.otherUrls ?? []).map(withoutLimits),
     statementTimeout: 0,
     lockTimeout: 0,
-    transactionLimits: limits
-      .filter(([, milliseconds]) => milliseconds > 0)
-      .map(([name, milliseconds]) => `; set local ${name} = ${milliseconds}`)
-      .join(''),
+    transactionLimits: limitsOf(options),
   }
+}
+
+/** The statements that set the time-outs of the options in a transaction. */
+export function limitsOf(options: PostgresOptions): readonly string[] {
+  const { statementTimeout = 30_000, lockTimeout = 10_000, transactionLimits } = options
+  if (transactionLimits !== undefined) return transactionLimits
+  const { searchParams } = new URL(options.url)
+  const [statement, lock] = names.map((name) => readLimit(searchParams.get(name)))
+  const limits = [
+    ['statement_timeout', statement ?? statementTimeout],
+    ['lock_timeout', lock ?? lockTimeout],
+  ] as const
+  return limits
+    .filter(([, milliseconds]) => milliseconds > 0)
+    .map(([name, milliseconds]) => `set local ${name} = ${milliseconds}`)
 }
 
 /** Milliseconds. Other values are ignored. */
@@ -72,8 +76,8 @@ export interface PostgresOptions {
   readonly statementTimeout?: number | undefined
   /** Milliseconds that a statement waits for a lock, unless the address sets it; 0 means no limit. Default 10,000. */
   readonly lockTimeout?: number
-  /** SQL after `begin` that sets the time-outs in each transaction, for poolers that do not accept them otherwise. */
-  readonly transactionLimits?: string
+  /** Statements that set the time-outs in each transaction, for poolers that do not accept them otherwise. */
+  readonly transactionLimits?: readonly string[]
   /** How changes of other processes are received. Default: determined by queries to the server. */
   readonly listen?: Listening | undefined
   /** How the schema is locked. Default: determined by queries to the server. */

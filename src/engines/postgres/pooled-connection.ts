@@ -23,6 +23,8 @@ export interface PooledCall extends Submittable, ListItem<PooledCall> {
   handleParameterDescription(message: ParameterDescription): void
   /** Its commit did not wait for the synchronous replica, so a failover may lose it. */
   handleUnreplicatedCommit(): void
+  /** It conflicts with another one on another server, whose error it will get without the code. */
+  handleConflictElsewhere(): void
   /** It takes so long that no other call may use the connection. */
   becomeExclusive(connection: PooledConnection): void
   /** Runs the statement again elsewhere. */
@@ -92,8 +94,9 @@ export class PooledConnection {
     client.connection.on('parameterDescription', (message) => {
       this.calls.first?.handleParameterDescription(message)
     })
-    client.on('notice', ({ routine }) => {
+    client.on('notice', ({ code, routine }) => {
       if (routine === waitForReplica) this.calls.first?.handleUnreplicatedCommit()
+      if (code === '40001') this.calls.first?.handleConflictElsewhere()
     })
   }
 

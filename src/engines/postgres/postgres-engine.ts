@@ -33,7 +33,7 @@ import { ClientReads, type ReadParts } from './client-reads.js'
 import type { Driver } from './driver.js'
 import { copySettings, withoutTriggers } from './exchange.js'
 import { isLockTimeout, convertPostgresError } from './errors.js'
-import type { PostgresOptions } from './options.js'
+import { limitsOf, type PostgresOptions } from './options.js'
 import { readPostgresSizes } from './planner.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
@@ -154,6 +154,11 @@ export class PostgresEngine implements Engine, CallOwner {
   readonly #parts: EngineParts
   /** Whether the server is a replica, as far as is known. */
   #isReadOnly: boolean
+  /**
+   * Settings of each transaction that Citus passes on to its workers, one for each message. Citus sends the whole message to
+   * the workers. Source: Citus, citus.propagate_set_commands.
+   */
+  readonly #workerSettings: readonly string[]
   /** Whether the user may switch off triggers. Undefined until the first copy. */
   #switchesTriggersOff: boolean | undefined
   /** Short reads. Slow ones move to a connection of their own. */
@@ -165,7 +170,11 @@ export class PostgresEngine implements Engine, CallOwner {
     this.#parts = parts
     this.dialect = parts.dialect
     this.#isReadOnly = parts.traits.isReadOnly
-    const { pool, names, options, channel } = parts
+    const { pool, names, options, channel, traits } = parts
+    this.#workerSettings =
+      traits.product === 'Citus'
+        ? [`set local citus.propagate_set_commands to 'local'`, ...limitsOf(options)]
+        : []
     this.status = {
       driver: 'pg',
       isReadOnly: () => this.#isReadOnly,
@@ -241,7 +250,8 @@ export class PostgresEngine implements Engine, CallOwner {
     const connection = await pool.acquire(waitTimeout).catch(throwConverted)
     releaseIfTimedOut(pool, connection, writing)
     const transaction = new PostgresTransaction(pool, connection, writing)
-    return transaction.begin(begin + (options.transactionLimits ?? ''))
+    if (this.#workerSettings.length > 0) return transaction.begin(begin, this.#workerSettings)
+    return transaction.begin([begin, ...(options.transactionLimits ?? [])].join('; '))
   }
 
   /** A server that was a replica at the start may have been promoted. */

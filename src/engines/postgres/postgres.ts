@@ -12,6 +12,7 @@ import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { createPostgresChannel } from './notify-channel.js'
 import {
+  limitsOf,
   unreachableError,
   type PostgresOptions,
   withTransactionLimits,
@@ -33,6 +34,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     const traits = await readServerTraits(pool, options)
     names.isPooled = await hasPooler(pool)
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
+    if (traits.product === 'Citus') await checkWorkerLimits(pool, options)
     // The missing features of the server are known now.
     const settled = { ...options, listen: traits.listen, locks: traits.locks }
     const engine = new PostgresEngine({
@@ -104,6 +106,25 @@ const abilitiesSql = `select exists (select from pg_collation where collname = '
 
 const noDirectAddress =
   'the database is behind a pooler: set DATABASE_DIRECT_URL to its address without the pooler, for events between processes and migrations'
+
+/**
+ * Warns if only transactions have a lock timeout on the workers of Citus: the settings of a connection to the coordinator do
+ * not reach them.
+ */
+async function checkWorkerLimits(pool: ConnectionPool, options: PostgresOptions): Promise<void> {
+  const limit = limitsOf(options).find((setting) => setting.includes('lock_timeout'))
+  if (limit === undefined) return
+  const [row] = await pool.query(workerLimitsSql).catch(() => [])
+  if (typeof row?.[0] !== 'string') return
+  const command = `${row[0]} ${limit.replace('set local', 'set')}`
+  options.log.warn(
+    {},
+    `the workers of Citus have no lock_timeout: single statements wait for locks until statement_timeout. Run on the coordinator: ${command}`,
+  )
+}
+
+const workerLimitsSql = `select format('alter role %I in database %I', current_user, current_database())
+  where exists (select from run_command_on_workers('show lock_timeout') where result = '0')`
 
 /**
  * Whether the id of the server process differs from the one that the driver received. Then there is a pooler, which may

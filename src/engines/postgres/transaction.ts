@@ -43,10 +43,15 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
     writing?.writeStarted(this)
   }
 
-  /** @param begin the SQL of `beginStatement` */
-  async begin(begin: string): Promise<this> {
+  /**
+   * @param begin the SQL of `beginStatement`
+   * @param settings statements that are sent with it
+   */
+  async begin(begin: string, settings: readonly string[] = []): Promise<this> {
     try {
-      await this.run(frameworkScript(begin), [], 'nothing')
+      await Promise.all(
+        [begin, ...settings].map((sql) => this.run(frameworkScript(sql), [], 'nothing')),
+      )
       return this
     } catch (error) {
       this.#release(true)

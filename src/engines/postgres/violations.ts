@@ -22,6 +22,16 @@ export function serverCode(error: ServerError): string | undefined {
   return code === 'XX000' && error['routine'] === 'ReportCopyError' ? codeOfCopy(error) : code
 }
 
+/**
+ * A commit that failed because of a conflict on another server, which a notice has reported. Source: Citus,
+ * ErrorIfPostCommitFailedShardPlacements.
+ */
+export function asConflict(error: unknown): unknown {
+  const { code, message, severity } = (error ?? {}) as ServerError
+  if (code !== 'XX000') return error
+  return Object.assign(new Error(String(message), { cause: error }), { code: '40001', severity })
+}
+
 /** The code of an error that a `copy` to another server has lost. */
 function codeOfCopy({ message, detail }: ServerError): string {
   const [code] = messages.find(([, words]) => words.test(String(message))) ?? []
