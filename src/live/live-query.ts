@@ -77,6 +77,8 @@ let queriesCreated = 0
 const listenersPerSlice = 10
 /** Milliseconds: the timeout of a run, then the first and the longest delay before a failed run is retried. */
 const [runTimeout, firstRetry, lastRetry] = [30_000, 1000, 30_000]
+/** The least milliseconds before a run is retried that failed because the database was unavailable. */
+const outageRetry = 500
 
 interface PendingListener {
   /** Number of runs that had begun when the listener arrived. */
@@ -108,6 +110,8 @@ export class LiveQuery {
   #startedAt = -Infinity
   #lastDuration = 0
   #failures = 0
+  /** The last run failed because the database was unavailable. */
+  #isOutage = false
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
@@ -161,6 +165,8 @@ export class LiveQuery {
   }
 
   #retryDelay(): number {
+    // A query that exceeded its time looks the same, and is not repeated as often.
+    if (this.#isOutage) return Math.min(lastRetry, Math.max(outageRetry, 2 * this.#lastDuration))
     return Math.min(lastRetry, firstRetry * 2 ** (this.#failures - 1))
   }
 
@@ -357,6 +363,7 @@ export class LiveQuery {
       return
     }
     if (this.#listeners.size === 0) return
+    this.#isOutage = error instanceof HttpError && error.code === 'DATABASE_UNAVAILABLE'
     this.#failures++
     this.#isDue = true
     if (this.#failures === 1)
