@@ -126,6 +126,7 @@ export {
   Record,
   type RecordConstraint,
   type RecordIndex,
+  type RecordPartitions,
   type RecordOptions,
   type RowsCaller,
 } from './records/model/record.js'

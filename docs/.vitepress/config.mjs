@@ -52,7 +52,15 @@ const groups = [
   {
     text: 'Operation',
     pages: [
-      ...['production', 'monitoring', 'scaling', 'performance', 'reliability', 'upgrading'],
+      ...[
+        'production',
+        'monitoring',
+        'scaling',
+        'partitions',
+        'performance',
+        'reliability',
+        'upgrading',
+      ],
       ...['dependencies'],
     ],
   },

@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { EngineError } from '../engines/contract/engine-error.js'
+import { findPartitionWarnings } from '../records/schema/maintain-partitions.js'
 import { createDatabase } from '../records/connect.js'
 import { Database } from '../records/database.js'
 import { createMemoryStore, type SessionStore } from '../auth/session-stores.js'
@@ -141,6 +142,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     const isReadOnly = database.context.engine.status.isReadOnly()
     if (isReadOnly) log.warn({}, readOnly)
     await (options.production || isReadOnly ? verifySchema(database) : database.sync())
+    for (const { message } of await findPartitionWarnings(database.tables, database.context))
+      log.warn({}, `${message} Create it: npx filigree partitions.`)
     if (opensDatabaseItself && !options.production && !isReadOnly) {
       if (!isInMemory(choice)) await warnUncovered(database, log)
       for (const advice of await readScans(database))

@@ -21,6 +21,7 @@ import { mcpCommand } from './commands/mcp.js'
 import { migrateCommand } from './commands/migrate.js'
 import { newCommand } from './commands/new.js'
 import { openapiCommand } from './commands/openapi.js'
+import { partitionsCommand } from './commands/partitions.js'
 import { pullCommand } from './commands/pull.js'
 import { readInstalledPackage } from './project-files.js'
 import { routesCommand } from './commands/routes.js'
@@ -49,6 +50,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['backup', backupCommand],
   ['copy', copyCommand],
   ['changes', changesCommand],
+  ['partitions', partitionsCommand],
   ['work', workCommand],
   ['jobs', jobsCommand],
   ['completion', createCompletionCommand(() => commands)],

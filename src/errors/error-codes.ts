@@ -113,6 +113,7 @@ export const errorCodes = Object.freeze({
     RECORD_NESTED_ACCESS: none,
     RECORD_VERSION: none,
     RECORD_SHARD: none,
+    RECORD_PARTITION: none,
     RECORD_COLUMN_TWICE: none,
     RECORD_TABLE_TWICE: none,
     RECORD_SEARCH: none,

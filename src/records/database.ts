@@ -50,6 +50,12 @@ import {
 import { Repository } from './repository.js'
 import { pingAny, pingPrimary } from './statement-tracking.js'
 import type { Difference } from './schema/difference-kinds.js'
+import {
+  maintainPartitionsOptions,
+  maintainPartitions,
+  type MaintainPartitionsOptions,
+  type PartitionReport,
+} from './schema/maintain-partitions.js'
 import { readDifferences, syncSchema, checkSchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
@@ -275,8 +281,20 @@ export class Database implements Source {
    */
   async sync(): Promise<Difference[]> {
     const differences = await syncSchema(this.tables, this.context)
+    await this.maintainPartitions({ detach: false })
     this.sizes.refresh()
     return differences
+  }
+
+  /**
+   * Creates the next partitions of records with `partitionBy`, and detaches those that are older than `keep`. Detached
+   * partitions are tables of their own: nothing is dropped. The job of `filigree/jobs` and `filigree partitions` call it.
+   *
+   * @returns a report for each partitioned table; none on databases without partitions
+   */
+  maintainPartitions(options: MaintainPartitionsOptions = {}): Promise<PartitionReport[]> {
+    maintainPartitionsOptions.check('maintainPartitions', options)
+    return maintainPartitions(this.tables, this.context, options).catch(throwUnavailable)
   }
 
   /**

@@ -22,6 +22,7 @@ type PublicMember =
   | 'sync'
   | 'verify'
   | 'differences'
+  | 'maintainPartitions'
   | 'ensureTable'
   | 'prepare'
   | 'heartbeat'

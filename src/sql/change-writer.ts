@@ -2,7 +2,7 @@
 import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
-import type { Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { areEqual, keyColumns, keySlots } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
@@ -188,15 +188,20 @@ function updateEachParts(
   }
   const list = (type: string | undefined, index: number): Sql =>
     wrap(lists.list(type ?? ''), slot(index))
-  const isKey = areEqual(
+  const isThisRow = areEqual(
     keys,
     keyNames.map((one) => name(valuesName, one)),
   )
+  const part = storedColumnsOf(table.key).findIndex(({ partition }) => partition !== undefined)
+  const isPartitioned = part !== -1 && context.dialect.tables.partitions !== undefined
   return {
     lists,
     own,
     tableName,
-    isKey,
+    // The planner leaves partitions out only by a list of values.
+    isKey: isPartitioned
+      ? sql`${isThisRow} and ${keys[part]} = any(${list(types[part], part)})`
+      : isThisRow,
     // By a list, an index finds all rows in one scan.
     isAmong:
       table.key.parts === undefined
@@ -232,7 +237,14 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context)}`
   if (onConflict !== undefined) {
     const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
-    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table, own)])}${returning}`
+    const key = storedColumnsOf(table.key)
+    const isKey =
+      key.length === onConflict.conflictColumns.length &&
+      onConflict.conflictColumns.every((column) => key.includes(column))
+    const targets = onConflict.conflictColumns.map((column) =>
+      isKey ? name(column.name) : conflictTarget(column, context),
+    )
+    return sql`${inserted} on conflict (${join(targets)}) do update set ${join([...sets, ...versionIncrement(table, own)])}${returning}`
   }
   const advance = sequenceAdvance(insert, context.dialect)
   if (advance === undefined) return sql`${inserted}${returning}`
@@ -244,7 +256,7 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${result}`
 }
 
-/** A column as its unique index contains it. */
+/** A column as its unique index contains it. The primary key contains plain columns. */
 function conflictTarget(column: Column, { dialect }: WriteContext): Sql {
   const template = dialect.values.comparable?.(column)
   const value = name(column.name)

@@ -5,7 +5,17 @@ import { type SqlTable, isIndexed, isUnique } from './table.js'
 import type { Condition, SearchCondition } from './condition.js'
 import { isDerived, type Derived } from './derived.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
-import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import {
+  filled,
+  inBatches,
+  join,
+  name,
+  raw,
+  slot,
+  sql,
+  wrap,
+  type Sql,
+} from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'
 import { areEqual, isListed, keyColumns, keySlots, rowOf } from './key-columns.js'
 import { isNullSql, notDeleted, ref, type WriteContext } from './write-context.js'
@@ -219,13 +229,15 @@ export class ConditionWriter {
     return sql`(${this.write(part, alias, isBelow)}) is not true`
   }
 
-  #writeCompare({ column, operator, slot: slotIndex, path, isText }: Compared, alias: string): Sql {
+  #writeCompare(compared: Compared, alias: string): Sql {
+    const { column, operator, slot: slotIndex, path, isText } = compared
     const write = operatorOf(operator).sql
     if (write === undefined)
       throw new TypeError(`${operator} does not compare with a single value.`)
     if (column.parts !== undefined) {
       const values = keySlots(column, slotIndex)
-      if (operator === 'eq') return areEqual(keyColumns(alias, column), values)
+      if (operator === 'eq')
+        return sql`${areEqual(keyColumns(alias, column), values)}${this.#ofBatch(column.parts, alias, values)}`
       return write({
         dialect: this.#context.dialect,
         column: ref(alias, column),
@@ -234,13 +246,47 @@ export class ConditionWriter {
         value: rowOf(values),
       })
     }
-    return write({
+    const test = write({
       dialect: this.#context.dialect,
       column: this.#operand({ column, path, isText }, alias),
       isNullable: column.nullable || path !== undefined,
       isArray: column.isArray,
       value: this.#context.valueOf(column, slotIndex),
     })
+    if (column.partition === undefined || path !== undefined || isText === true) return test
+    if (isDerived(column)) return test
+    return this.#withPartition(compared, alias, test)
+  }
+
+  /** Adds to a comparison of a key, or of the time of a key, what shows the planner the partitions with matching rows. */
+  #withPartition({ column, operator, slot: slotIndex }: Compared, alias: string, test: Sql): Sql {
+    const { partitions } = this.#context.dialect.tables
+    const { partition = '' } = column
+    if (partitions === undefined) return test
+    const value = slot(slotIndex)
+    if (partition === column.name)
+      return operator === 'eq' ? sql`${test}${this.#ofBatch([column], alias, [value])}` : test
+    const key = name(alias, partition)
+    const first = (moment: keyof typeof partitions.firstKey): Sql =>
+      filled(partitions.firstKey[moment], { v: value })
+    const limits: Partial<Record<typeof operator, Sql>> = {
+      eq: sql`${key} >= ${first('at')} and ${key} < ${first('after')}`,
+      gt: sql`${key} >= ${first('at')}`,
+      gte: sql`${key} >= ${first('at')}`,
+      lt: sql`${key} < ${first('notBefore')}`,
+      lte: sql`${key} < ${first('after')}`,
+    }
+    const limit = limits[operator]
+    return limit === undefined ? test : sql`(${test} and ${limit})`
+  }
+
+  /** For calls that are combined: the planner leaves partitions out only by a list of all values. */
+  #ofBatch(columns: readonly Column[], alias: string, values: readonly Sql[]): Sql | undefined {
+    const index = columns.findIndex(({ partition, name: own }) => partition === own)
+    const [column, value] = [columns[index], values[index]]
+    if (column === undefined || value === undefined) return undefined
+    if (this.#context.dialect.tables.partitions === undefined) return undefined
+    return inBatches(value, [` and ${name(alias, column.name)} = any(`, ')'])
   }
 
   /** A column of the alias's row as it is compared, or its derived value. */

@@ -94,7 +94,7 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
 
 /** Apart from `writeStatement`, so that it keeps nothing but the text in memory. */
 function printerOf(text: Sql): Statement['print'] {
-  return (valueAt) => toText(text, valueAt).sql
+  return (valueAt, listAt) => toText(text, valueAt, listAt).sql
 }
 
 function writeQuery(query: Query, writer: RowWriter): Sql {
@@ -161,13 +161,24 @@ function oneRowOf(
     table: quoteTable(table.name),
     own: quote(own),
     key: keyPlaceholders(table.key, key, order),
-    print: (valueAt) => {
+    partitionPart: partitionPartOf(table.key, dialect),
+    print: (valueAt, listAt) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
-      const rest = toText(condition, (position) => valueAt(headOrder.length + position))
+      const rest = toText(
+        condition,
+        (position) => valueAt(headOrder.length + position),
+        listAt && ((position) => listAt(headOrder.length + position)),
+      )
       return { head: headSql, condition: rest.sql }
     },
     returning: sql` returning ${returnedColumns(table, own, writer.context)}`,
   }
+}
+
+function partitionPartOf(key: Column, { tables }: Dialect): number | undefined {
+  if (tables.partitions === undefined) return undefined
+  const part = storedColumnsOf(key).findIndex(({ partition }) => partition !== undefined)
+  return part === -1 ? undefined : part
 }
 
 function keyPlaceholders(
@@ -187,6 +198,8 @@ function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   if (change.change !== 'updateEach' || !dialect.can.batchedCalls) return undefined
   const { table, columns, types, sums = [], hasVersions } = change
   if (sums.length > 0 || hasVersions === true) return undefined
+  // The combined statement has each list once, and the planner needs the keys again.
+  if (partitionPartOf(table.key, dialect) !== undefined) return undefined
   if (table.shard !== undefined || !areIndependent(table, columns)) return undefined
   const callsSql = writeUpdateOfCalls(change, new RowWriter(new WriteContext(dialect)))
   const { sql: together, order } = toText(callsSql, dialect.statements.placeholder)

@@ -444,6 +444,16 @@ export const faultyDeclarations: readonly (readonly [
     () => sharded(Field('uuid')),
   ],
   [
+    'RECORD_PARTITION',
+    /key: 'uuid'/,
+    () => record({ id, at: Field('datetime') }, { partitionBy: { field: 'at', every: 'month' } }),
+    () =>
+      record(
+        { id: Field('id', { key: 'uuid' }), at: Field('datetime') },
+        { partitionBy: { field: 'at', every: 'month' } },
+      ),
+  ],
+  [
     'RECORD_COLUMN_TWICE',
     /column: '/,
     () => record({ id, one: text, two: Field('string', { column: 'one' }) }),

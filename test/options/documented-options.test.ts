@@ -26,6 +26,7 @@ const pages: Readonly<Record<string, readonly string[]>> = {
     'records/transactions.md',
     'records/README.md',
     'records/postgresql-in-production.md',
+    'partitions.md',
     'access-rules.md',
     'configuration.md',
     'one-time-links.md',

@@ -292,7 +292,7 @@ describe('an invalid record is reported', () => {
       @Field('json', { index: true }) data!: unknown
     }
     expect(problemsOf(Odd)).toStrictEqual([
-      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: table, schema, key, was, name, plural, softDelete, writes, isolation, subscriptions, constraints, indexes, search, searchLimit, version, shardBy, managed, timestamps, rows.',
+      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: table, schema, key, was, name, plural, softDelete, writes, isolation, subscriptions, constraints, indexes, search, searchLimit, version, shardBy, partitionBy, managed, timestamps, rows.',
       "RECORD_FIELD_UNDECLARED Odd.email has rules of class-validator but no @Field, so its column has no kind. Add @Field('string') or the kind that fits.",
       'RECORD_INDEX Odd.data: a list or JSON value cannot be indexed. Remove the rule.',
     ])

@@ -80,6 +80,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/engines/sqlite-drivers.test.ts',
     'test/records/exact-sums.test.ts',
     'test/engines/reader-threads.test.ts',
+    'test/records/partition-plans.test.ts',
   ],
   'the table of error codes, which is no part of the public API': [
     'test/repository/error-codes.test.ts',

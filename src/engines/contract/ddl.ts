@@ -33,7 +33,17 @@ export function writeCreateTable(
   lines.push(...(schema.checks ?? []).map(writeCheck))
   // An engine that changes tables in place adds references after all tables exist. Here they must be part of the table.
   if (dialect.tables.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
-  return `create table ${quoteTable(name)} (\n  ${lines.join(',\n  ')}\n)`
+  const { partitions } = schema
+  const range = partitions === undefined ? '' : ` partition by range (${quote(partitions.column)})`
+  return `create table ${quoteTable(name)} (\n  ${lines.join(',\n  ')}\n)${range}`
+}
+
+/** The first partitions of a new table, which nothing uses yet. */
+export function writeFirstPartitions({ name, partitions }: TableSchema): string[] {
+  return (partitions?.first ?? []).map(
+    (one) =>
+      `create table ${quoteTable(one.name)} partition of ${quoteTable(name)} for values from (${one.from}) to (${one.to})`,
+  )
 }
 
 /** It stays if all its tables are dropped. */

@@ -3,6 +3,7 @@
  * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
+import type { PartitionSql } from './partitions.js'
 import type { AnnounceSql } from './announce-sql.js'
 import type { ActualColumn, ActualTable, TableSchema } from './table-schema.js'
 import type { ValueClass } from './conversions.js'
@@ -422,6 +423,8 @@ export interface TableSql {
    */
   readonly maxCascadeDepth?: number
   readonly scans: ScanSql
+  /** Undefined if the database has no partitions, so that such a table is an ordinary one. */
+  readonly partitions?: PartitionSql
 }
 
 /** The form of statements. */

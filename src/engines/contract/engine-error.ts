@@ -10,6 +10,8 @@ export type EngineErrorKind =
   | 'reference'
   /** Null, or out of range: the value passed the field's rules, but the column does not accept it. */
   | 'value'
+  /** A partitioned table has no partition for a row. */
+  | 'noPartition'
   /** A sum overflows. `Dialect.total` can compute it in another way. */
   | 'overflow'
   /** JSON contains a value that GraphQL cannot represent: see json-sql.ts. */

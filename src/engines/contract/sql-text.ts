@@ -53,6 +53,13 @@ export function partSlot(position: number, part: number): Sql {
   return `${edge}${position}/${part}${edge}` as Sql
 }
 
+/** A piece for statements that combine several calls: SQL around the list of their values. Other statements lack it. */
+export function inBatches(value: Sql, [before, after]: SqlWrapper): Sql {
+  return `${edge}${[value.slice(1, -1), before, after].join(batchEdge)}${edge}` as Sql
+}
+
+const batchEdge = '\u0001'
+
 /** A part of a value. */
 export interface SlotPart {
   readonly slot: number
@@ -82,17 +89,34 @@ export function filled(text: string, pieces: Readonly<Record<string, Sql>>): Sql
  * Converts the pieces to the text for a database.
  *
  * @param placeholder as `Dialect.placeholder`
+ * @param listAt for a statement that combines several calls: the list of their values for a placeholder
  * @returns the text, and for each placeholder the position of its value, or a part of a value
  */
 export function toText(
   piece: Sql,
   placeholder: (position: number) => string,
+  listAt?: (position: number) => string,
 ): { readonly sql: string; readonly order: readonly (number | SlotPart)[] } {
   const order: (number | SlotPart)[] = []
   const parts = piece.split(edge)
   let text = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {
-    text += placeholder(order.push(readSlot(parts[at] as string))) + (parts[at + 1] as string)
+    const [value = '', before, after] = (parts[at] as string).split(batchEdge)
+    if (before === undefined) text += placeholder(order.push(readSlot(value)))
+    else if (listAt !== undefined)
+      text += before + listAt(positionIn(order, readSlot(value))) + (after ?? '')
+    text += parts[at + 1] as string
   }
   return { sql: text, order }
+}
+
+/** The placeholder of a value that was written before, from 1. */
+function positionIn(order: readonly (number | SlotPart)[], value: number | SlotPart): number {
+  return (
+    order.findIndex((one) =>
+      typeof one === 'object' && typeof value === 'object'
+        ? one.slot === value.slot && one.part === value.part
+        : one === value,
+    ) + 1
+  )
 }

@@ -30,7 +30,12 @@ export interface OneRowChange {
   /** The columns of its key. */
   readonly key: readonly KeyPlaceholder[]
   /** Prints the SQL before ` where `, and the condition. */
-  readonly print: (valueAt: ValueSqlAt) => { readonly head: string; readonly condition: string }
+  readonly print: (
+    valueAt: ValueSqlAt,
+    listAt?: ValueSqlAt,
+  ) => { readonly head: string; readonly condition: string }
+  /** The part of the key, from 0, of which partitions have ranges. 0 for a key of one column. Undefined: no partitions. */
+  readonly partitionPart?: number | undefined
   /** The SQL from ` returning ` to the end. */
   readonly returning: string
 }
@@ -93,8 +98,11 @@ export interface Statement {
   readonly isFresh?: boolean
   /** With which calls it may be batched. Default: none. */
   readonly together?: Together | undefined
-  /** Prints the SQL of a read for a statement that combines calls with different values. Undefined: they are not combined. */
-  readonly print?: ((valueAt: ValueSqlAt) => string) | undefined
+  /**
+   * Prints the SQL of a read for a statement that combines calls with different values. `listAt` returns the list of all
+   * calls' values of a placeholder. Undefined: they are not combined.
+   */
+  readonly print?: ((valueAt: ValueSqlAt, listAt?: ValueSqlAt) => string) | undefined
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
   /** The columns that its values are compared with or written to, by the position of the value. */

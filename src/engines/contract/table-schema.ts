@@ -1,4 +1,6 @@
 /** The tables that exist in a database. Each engine reads its own catalogue into these types. */
+import type { PartitionSchema } from './partitions.js'
+
 export interface ActualTable {
   readonly name: string
   /** A view or a foreign table, which has columns but no keys and constraints. */
@@ -10,6 +12,8 @@ export interface ActualTable {
   readonly hasOwnForm?: boolean
   /** A partitioned table, whose key must contain the partition columns. */
   readonly isPartitioned?: boolean
+  /** How it is partitioned: `range (at)`. */
+  readonly partitionKey?: string | undefined
   readonly columns: ReadonlyMap<string, ActualColumn>
   readonly indexes: ReadonlyMap<string, ActualIndex>
   readonly foreignKeys: readonly ActualForeignKey[]
@@ -94,6 +98,8 @@ export interface TableSchema {
   readonly primaryKey: readonly string[]
   /** Default: local. */
   readonly distribution?: Distribution
+  /** Undefined if the table is not partitioned, or the database has no partitions. */
+  readonly partitions?: TablePartitionsSchema | undefined
   /** False: another program makes and changes the table, so that only its columns are compared. */
   readonly isManaged?: boolean
   /** The table of the links between two records. Its old names follow from theirs. */
@@ -102,6 +108,15 @@ export interface TableSchema {
   /** Checks without a column in `columns`, for a table in its old form. */
   readonly checks?: readonly CheckSchema[]
   readonly indexes: readonly IndexSchema[]
+}
+
+/** The partitions of a table, each of which has a range of one column. */
+export interface TablePartitionsSchema {
+  readonly column: string
+  /** The option of the record: `Event.at`. */
+  readonly origin: string
+  /** The partitions that a new table gets. */
+  readonly first: readonly PartitionSchema[]
 }
 
 export interface ColumnSchema {

@@ -67,6 +67,11 @@ export interface Column {
    * value is the JSON list of their values, as text.
    */
   readonly parts?: readonly Column[] | undefined
+  /**
+   * In a table that is partitioned by time, for the column of the time and for the key: the name of the column of which a
+   * partition has a range. It is this one, or the UUID key that begins with the time.
+   */
+  readonly partition?: string | undefined
 }
 
 /** Whether the rows have a key. Views and some tables of other programs have none. */
@@ -116,4 +121,17 @@ export interface KeyedTable {
   readonly key: Column
   /** The column of `@Record({ shardBy })`. A row is identified by it and its key. */
   readonly shard: Column | undefined
+  /** The option `@Record({ partitionBy })`. Databases without partitions ignore it. */
+  readonly partitions?: TablePartitions | undefined
+}
+
+/** How a table is partitioned by time. Each partition has the rows of one period of UTC. */
+export interface TablePartitions {
+  /** The field with the time of a row, which never changes. */
+  readonly time: Column
+  /** The column of which a partition has a range: the time as a part of the key, or a UUID key that begins with it. */
+  readonly column: Column
+  readonly every: 'hour' | 'day' | 'week' | 'month' | 'year'
+  /** The age after which a partition is detached. Undefined: never. */
+  readonly keep: { readonly count: number; readonly unit: TablePartitions['every'] } | undefined
 }

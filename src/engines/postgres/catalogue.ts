@@ -118,6 +118,8 @@ export async function readPostgresCatalogue(
       ...(isValid === false && { isInvalid: true }),
     })
   }
+  for (const [table, partitionKey] of await read(partitionKeysSql))
+    getTable(tables, table, 'p').partitionKey = String(partitionKey).toLowerCase()
   for (const [table, name, sql, isValid] of await read(checksSql)) {
     const { checks, invalidChecks } = getTable(tables, table)
     checks.set(String(name), String(sql))
@@ -165,6 +167,7 @@ interface MutableTable {
   readonly name: string
   readonly isForeign: boolean
   readonly isPartitioned: boolean
+  partitionKey?: string
   readonly columns: Map<string, ActualColumn>
   readonly indexes: Map<string, ActualIndex>
   readonly foreignKeys: ActualForeignKey[]
@@ -200,6 +203,8 @@ interface TableScope {
   readonly isInside: string
   /** It is one of the tables whose expressions are read. */
   readonly isNamed: string
+  /** It is not a partition, whose rows are in its table, or it is named. */
+  readonly isWhole: string
   /** SQL of the name of a table: with its schema if it is another one, or if it was named with it. */
   readonly nameOf: (table: string, schema: string) => string
 }
@@ -211,9 +216,11 @@ function toScope(names: readonly string[] | undefined): TableScope {
     isOneOf(`${schema}.nspname || '.' || ${table}.relname`, qualified)
   const bare = names?.filter((name) => schemaOf(name) === undefined)
   const isBare = bare === undefined ? 'true' : isOneOf('c.relname', bare)
+  const isNamed = `(${isBare} and ${isInCurrent('n')} or ${isQualified('c', 'n')})`
   return {
     isInside: `(${isInCurrent('n')} or ${isQualified('c', 'n')})`,
-    isNamed: `(${isBare} and ${isInCurrent('n')} or ${isQualified('c', 'n')})`,
+    isNamed,
+    isWhole: names === undefined ? 'not c.relispartition' : `(not c.relispartition or ${isNamed})`,
     nameOf: (table, schema) =>
       `case when ${isInCurrent(schema)} and not ${isQualified(table, schema)} then ${table}.relname else ${schema}.nspname || '.' || ${table}.relname end`,
   }
@@ -259,6 +266,7 @@ const typeNamesSql = `select t.typname from pg_type t
 const columnsSql = ({
   isInside,
   isNamed,
+  isWhole,
   nameOf,
 }: TableScope): string => `select ${nameOf('c', 'n')}, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
     a.attnotnull and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'n'
@@ -270,10 +278,11 @@ const columnsSql = ({
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where ${isInside} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by n.nspname, c.relname, a.attnum`
+  where ${isInside} and ${isWhole} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by n.nspname, c.relname, a.attnum`
 
 const indexesSql = ({
   isNamed,
+  isWhole,
   nameOf,
 }: TableScope): string => `select ${nameOf('c', 'n')}, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
@@ -283,24 +292,35 @@ const indexesSql = ({
     x.indisvalid
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
   join pg_namespace n on n.oid = c.relnamespace
-  where ${isNamed}`
+  where ${isNamed} and ${isWhole}`
 
 const namesOf = (table: string, numbers: string): string =>
   `array(select a.attname::text from unnest(${numbers}) with ordinality u(attnum, place)
     join pg_attribute a on a.attrelid = ${table} and a.attnum = u.attnum order by u.place)`
 
+/** A reference to a partitioned table has a copy for each of its partitions. */
 const foreignKeysSql = ({
   isInside,
+  isWhole,
   nameOf,
 }: TableScope): string => `select ${nameOf('c', 'n')}, ${nameOf('f', 'fn')}, k.conname, k.confdeltype::text,
     ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}, k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   join pg_namespace n on n.oid = c.relnamespace join pg_namespace fn on fn.oid = f.relnamespace
-  where ${isInside} and k.contype = 'f'`
+  where ${isInside} and ${isWhole} and k.contype = 'f' and (k.conparentid = 0 or not f.relispartition)`
+
+const partitionKeysSql = ({
+  isInside,
+  isWhole,
+  nameOf,
+}: TableScope): string => `select ${nameOf('c', 'n')}, pg_get_partkeydef(c.oid)
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where ${isInside} and ${isWhole} and c.relkind = 'p'`
 
 const checksSql = ({
   isNamed,
+  isWhole,
   nameOf,
 }: TableScope): string => `select ${nameOf('c', 'n')}, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
-  where ${isNamed} and k.contype = 'c'`
+  where ${isNamed} and ${isWhole} and k.contype = 'c'`

@@ -31,6 +31,7 @@ import {
 import { announceSql } from './announce-writes.js'
 import { changePostgresType, postgresClassOf } from './conversions.js'
 import { citusSql } from './distribution.js'
+import { postgresPartitions } from './partitions.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import { isUuid } from '../../fields/kinds/table.js'
@@ -198,6 +199,7 @@ export function createPostgresDialect(
       pg_partition_tree(i.indexrelid) tree join pg_class part on part.oid = tree.relid
     where i.indrelid = to_regclass('${quoteTable(table).replaceAll("'", "''")}') and tree.level > 0`,
       scans: postgresScans,
+      partitions: postgresPartitions,
     },
     statements: {
       placeholder: (position) => `$${position}`,

@@ -21,7 +21,13 @@ export function convertPostgresError(error: unknown): unknown {
     ...(code.startsWith('22') && refusedIn(message)),
     ...(refusesWrites && { isReadOnly: true }),
   }
-  const readKind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+  // A check has a name. The server translates the message.
+  const isUnplaced = code === '23514' && details.constraint === undefined
+  const readKind = isInexpressible(code, message)
+    ? 'inexpressible'
+    : isUnplaced
+      ? 'noPartition'
+      : kindOf(code)
   const kind = refusesWrites || isCommitUnknown(error) ? 'unavailable' : readKind
   return new EngineError(kind, message, error, details)
 }

@@ -6,7 +6,7 @@ import {
   createModule,
   declareOptions,
   option,
-  type Database,
+  Database,
   type Gauge,
   type Lifecycle,
   type Class,
@@ -18,6 +18,7 @@ import { warnUnlistedJobs, readJobs, JobRegistry } from './decorators.js'
 import { JobEntry, readQueueMetrics, JobTable, JobReaders } from './job-table.js'
 import { Jobs } from './queue.js'
 import { WorkerNotifier, type WorkOptions } from './worker-context.js'
+import { PartitionUpkeep } from './partition-upkeep.js'
 import { Worker } from './worker.js'
 
 export { Cron, Every, Job } from './decorators.js'
@@ -64,12 +65,14 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     registry: JobRegistry,
     clock: Clock,
     overrides: WorkOverrides,
+    database: Database,
   ): JobsRuntime =>
     new JobsRuntime({
       state,
       table,
       registry,
       clock,
+      database,
       work: overrides.work ?? work,
       settings: { ...settings, ...overrides },
     })
@@ -87,7 +90,7 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
       {
         provide: jobsToken,
         make,
-        inject: [ApplicationState, JobTable, JobRegistry, Clock, overridesToken],
+        inject: [ApplicationState, JobTable, JobRegistry, Clock, overridesToken, Database],
       },
       { provide: Jobs, make: (runtime: JobsRuntime) => runtime.jobs, inject: [jobsToken] },
     ],
@@ -118,6 +121,7 @@ interface JobsRuntimeParts {
   readonly table: JobTable
   readonly registry: JobRegistry
   readonly clock: Clock
+  readonly database: Database
   readonly settings: WorkOptions
   readonly work: boolean
 }
@@ -133,6 +137,7 @@ class JobsRuntime implements Lifecycle {
   readonly table: JobTable
   readonly notifier: WorkerNotifier
   readonly #parts: JobsRuntimeParts
+  readonly #partitions: PartitionUpkeep
   readonly #onScrape = (event: unknown): void => {
     const { application, add } = event as ScrapeEvent
     if (application === this.#parts.state) add(this.#readGauges())
@@ -141,8 +146,9 @@ class JobsRuntime implements Lifecycle {
   #lastTime: number
 
   constructor(parts: JobsRuntimeParts) {
-    const { state, table, registry, clock, settings } = parts
+    const { state, table, registry, clock, settings, database } = parts
     this.#parts = parts
+    this.#partitions = new PartitionUpkeep(database, state.log)
     this.registry = registry
     this.table = table
     this.notifier = new WorkerNotifier({ table, log: state.log })
@@ -161,7 +167,10 @@ class JobsRuntime implements Lifecycle {
       // Tests run jobs explicitly. Schedules count from the start.
       await this.worker.prepare()
       this.#stopWatchingClock = clock.onMove(() => this.#onClockMoved())
-    } else if (work) await this.worker.start()
+    } else if (work) {
+      this.#partitions.start()
+      await this.worker.start()
+    }
   }
 
   /** If a test moves the clock back, schedules start again from the earlier time. */
@@ -196,6 +205,7 @@ class JobsRuntime implements Lifecycle {
   async onStop(): Promise<void> {
     unsubscribe(scrapeChannel, this.#onScrape)
     this.#stopWatchingClock?.()
+    await this.#partitions.stop()
     await this.worker.stop()
   }
 }

@@ -19,6 +19,7 @@ import { importFile, loadMigration, type LoadFile } from './migration-module.js'
 import { runCode, type MigrationStep } from './run-code.js'
 import { needsMigration, readIrreversible } from './migration-text.js'
 import { readBareCode, splitStatements } from '../../engines/contract/sql-script.js'
+import { maintainPartitions } from '../schema/maintain-partitions.js'
 import type { Database } from '../database.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Runner } from '../../engines/contract/engine.js'
@@ -172,6 +173,8 @@ export async function migrateUp(
     ran.push(name)
     onDone?.(name, performance.now() - (startedAt ?? 0))
   }
+  // A migration creates the partitions of the time at which it was written.
+  await maintainPartitions(database.tables, database.context, { detach: false })
   return ran
 }
 
@@ -313,11 +316,19 @@ async function run(
   const parts = dialect.can.changePiecemeal ? splitStatements(sql, dialect.can) : [sql]
   for (const [index, part] of parts.entries()) {
     try {
-      await transaction.run(
-        frameworkScript(part, { ignoresLockTimeout: waitsWithoutBlocking(part, dialect) }),
-        [],
-        'nothing',
-      )
+      const { partitions } = dialect.tables
+      const statements =
+        inTransaction || partitions === undefined
+          ? [part]
+          : await partitions.expand(part, transaction)
+      for (const statement of statements)
+        await transaction.run(
+          frameworkScript(statement, {
+            ignoresLockTimeout: waitsWithoutBlocking(statement, dialect),
+          }),
+          [],
+          'nothing',
+        )
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       throw failed(name, error, inTransaction ? '' : `, statement ${index + 1} of ${parts.length}`)

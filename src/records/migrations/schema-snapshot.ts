@@ -42,6 +42,7 @@ interface SnapshotTable {
   readonly checks: Readonly<Record<string, string>>
   /** Default: local. */
   readonly distribution?: Distribution | undefined
+  readonly partitionKey?: string | undefined
   readonly leftBy?: string | undefined
 }
 
@@ -56,11 +57,15 @@ const local: Distribution = { kind: 'local' }
 /** The catalogue of a database whose tables fit the records. */
 export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
   return new Map(
-    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, distribution = local }) => [
+    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, ...schema }) => [
       name,
       {
         name,
-        distribution,
+        distribution: schema.distribution ?? local,
+        ...(schema.partitions !== undefined && {
+          isPartitioned: true,
+          partitionKey: `range (${schema.partitions.column})`,
+        }),
         columns: new Map(columns.map((column) => [column.name, toActual(column)])),
         indexes: new Map(indexes.map((index) => [index.name, toActualIndex(name, index)])),
         foreignKeys,
@@ -116,6 +121,8 @@ export async function readSnapshot(
           foreignKeys: table.foreignKeys.map(readForeignKey),
           primaryKey: table.primaryKey,
           checks: new Map(Object.entries(table.checks)),
+          isPartitioned: table.partitionKey !== undefined,
+          partitionKey: table.partitionKey,
           leftBy: table.leftBy,
         },
       ]),
@@ -157,6 +164,7 @@ export async function writeSnapshot(
         foreignKeys: table.foreignKeys,
         checks: Object.fromEntries(table.checks ?? []),
         distribution: table.distribution?.kind === 'local' ? undefined : table.distribution,
+        partitionKey: table.partitionKey,
         leftBy: table.leftBy,
       },
     ]),

@@ -52,9 +52,12 @@ export function readColumns(type: Class, problems: Problems): TableColumns | und
   checkName(`${type.name}: table`, tableName, problems)
   if (options.schema !== undefined) checkName(`${type.name}: schema`, options.schema, problems)
   const name = toTableName(options.schema, tableName)
-  const columns = shape.fields
-    .filter(({ rules }) => rules.relation !== true)
-    .map((field) => toColumn(type, field, problems))
+  const columns = withPartition(
+    options,
+    shape.fields
+      .filter(({ rules }) => rules.relation !== true)
+      .map((field) => toColumn(type, field, problems)),
+  )
   checkColumns(type, columns, problems)
   checkComputed(type, columns, options, problems)
   const key = readAnyKey(type, options, columns, problems)
@@ -123,6 +126,18 @@ function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Colu
     type: field.rules.type,
     isArray: field.list && field.rules.type?.endsWith(']') === true,
   })
+}
+
+/** Marks the columns that decide about the partition of a row. `partitions.ts` reports invalid options. */
+function withPartition({ partitionBy, key }: RecordOptions, columns: readonly Column[]): Column[] {
+  const time = columns.find(({ property }) => property === partitionBy?.field)
+  const isInKey = time !== undefined && key !== false && key?.includes(time.property) === true
+  const column = isInKey ? time : columns.find(({ generated }) => generated === 'uuid')
+  return columns.map((one) =>
+    column !== undefined && time !== undefined && (one === time || one === column)
+      ? Object.freeze({ ...one, partition: column.name })
+      : one,
+  )
 }
 
 const partColumns = new WeakMap<ShapeField, Column>()
@@ -292,7 +307,7 @@ function readAnyKey(
 }
 
 /** Options that have no effect, or no meaning, without a key. */
-const withoutKeyUnfit = ['version', 'softDelete', 'shardBy', 'search'] as const
+const withoutKeyUnfit = ['version', 'softDelete', 'shardBy', 'partitionBy', 'search'] as const
 
 function isSet(option: unknown): boolean {
   return option !== undefined && option !== false

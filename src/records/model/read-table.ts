@@ -9,6 +9,7 @@ import { type RecordOptions, addedRecordsOf } from './record.js'
 import { relationMetadataOf } from './relations.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { checkIndexNames, readIndexes } from './read-indexes.js'
+import { checkUniqueIndexes, readPartitions } from './partitions.js'
 import { readColumns, readConstraints } from './read-columns.js'
 import { readRelations, readShard } from './read-relations.js'
 import type { Relation, Table } from './table.js'
@@ -238,6 +239,9 @@ function createTable(
   if (read === undefined) return undefined
   const { name, options, shape, key, columns } = read
   const shard = readShard({ type, options, key, columns }, problems)
+  const partitions = readPartitions({ type, name, options, key, columns }, problems)
+  const indexes = readIndexes({ type, name, options, key, shard, columns }, problems)
+  if (partitions !== undefined) checkUniqueIndexes(type, partitions, indexes, problems)
   const byProperty = new Map(columns.map((column) => [column.property, column]))
   const hooks = readHooks(type)
   return Object.freeze({
@@ -247,10 +251,11 @@ function createTable(
     shape,
     key,
     shard,
+    partitions,
     columns,
     byProperty,
     writtenColumns: columns.filter(({ isComputed }) => !isComputed),
-    indexes: readIndexes({ type, name, options, key, shard, columns }, problems),
+    indexes,
     search: readSearch({ type, name, options, columns }, problems),
     constraints: readConstraints({ type, options, columns }, problems),
     relations,

@@ -155,6 +155,11 @@ function partError(part: Column, value: unknown): HttpError {
 }
 
 function invalidPart({ property }: Column, code: string, text: string): HttpError {
+  return invalidKey(property, code, text)
+}
+
+/** @param text follows the name of the property */
+export function invalidKey(property: string, code: string, text: string): HttpError {
   return invalid(property, code, `${property} ${text}`)
 }
 

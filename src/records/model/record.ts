@@ -15,6 +15,7 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { isWriteRule, writeRuleRemedy, type WriteRule } from '../../fields/rules.js'
+import { partitionUnits, readPartitionAge } from './partition-periods.js'
 import type { OrderTerms, Where } from './record-types.js'
 
 const addedRecords = createClassMetadata<readonly Class[]>('companions')
@@ -66,6 +67,26 @@ export const searchLimitOption = option
     'Set a positive integer: the maximum number of matches that a search ranks.',
   )
   .shown()
+
+export const partitionOptions = declareOptions({
+  /** The field of kind `datetime` with the time of a row. It is required and never changes. */
+  field: option.text("Name the field with the time of a row: 'at'.").required('at'),
+  /** The period of one partition, in UTC. Weeks begin on Mondays. */
+  every: option.oneOf(...partitionUnits).required('month'),
+  /** The age after which `filigree partitions` detaches a partition: `'24mo'`. Default: never. */
+  keep: option
+    .of<string>(
+      (value) => readPartitionAge(value) !== undefined,
+      "Write '90d', '24mo' or '2y'. Units: h, d, w, mo, y.",
+    )
+    .shown(),
+})
+
+/** How the table of a record is partitioned by time. */
+export interface RecordPartitions<T = unknown> extends OptionsOf<typeof partitionOptions> {
+  /** The field of kind `datetime` with the time of a row. It is required and never changes. */
+  field: keyof T & string extends never ? string : keyof T & string
+}
 
 export const recordOptions = declareOptions({
   /** The table's name. Default: the class's name in snake_case. */
@@ -127,6 +148,10 @@ export const recordOptions = declareOptions({
    */
   version: option.flag(),
   shardBy: nameOption,
+  partitionBy: option.object(
+    partitionOptions,
+    "Write partitionBy: { field: 'at', every: 'month', keep: '24mo' }.",
+  ),
   /**
    * `false`: another program makes and changes the table. Neither the start nor a migration touches it, and the start
    * stops if it, or a column of a field, is missing. Default true.
@@ -172,6 +197,13 @@ export interface RecordOptions<T = unknown> extends OptionsOf<typeof recordOptio
    * machine.
    */
   shardBy?: keyof T & string extends never ? string : keyof T & string
+  /**
+   * Partitions the table by time on PostgreSQL: `{ field: 'at', every: 'month', keep: '24mo' }`. The key contains the field,
+   * or is a UUID, which then begins with the time of the field. Lists with a range of the field, and rows by key, read only
+   * the partitions that can have them. `filigree partitions` creates the next partitions, and detaches the ones that are
+   * older than `keep`. SQLite ignores it. Default: one table.
+   */
+  partitionBy?: RecordPartitions<T>
   /**
    * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for none.
    * For any other result, also a promise or an error, no row is visible or written, and the application's error is

@@ -37,7 +37,7 @@ export interface FieldDescription {
   readonly messages: RuleMessages
   /** False for keys, versions, timestamps and `readOnly` fields. */
   readonly writable: boolean
-  /** True for the field of `shardBy`: a new row sets it, and no update changes it. */
+  /** True for the fields of `shardBy` and `partitionBy`: a new row sets it, and no update changes it. */
   readonly immutable: boolean
   /** True if a new row must name it. */
   readonly required: boolean
@@ -307,14 +307,15 @@ function namesOf(column: Column): string[] {
 }
 
 function toField(table: Table, column: Column): FieldDescription {
-  const { key, version, shard, deletedAt, updatedAt } = table
+  const { key, version, shard, partitions, deletedAt, updatedAt } = table
   const { field, nullable, compares } = column
   const isOwn = [key, version, deletedAt, updatedAt].includes(column)
   const writable = !isOwn && !field.readOnly
   return {
     ...toPlain(field),
     writable,
-    immutable: column === shard || key.parts?.includes(column) === true,
+    immutable:
+      column === shard || column === partitions?.time || key.parts?.includes(column) === true,
     required: writable && !field.optional && !nullable,
     ordered: compares !== 'json' && compares !== 'list',
   }

@@ -21,6 +21,7 @@ export interface Difference {
     | 'stricter column'
     | 'other type'
     | 'other key'
+    | 'other partitions'
     /** A required column without a field, so that no row can be written. */
     | 'unfilled column'
     | 'unknown column'

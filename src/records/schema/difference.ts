@@ -23,6 +23,7 @@ import {
   writeCreateSchema,
   writeCreateTable,
   writeDropIndex,
+  writeFirstPartitions,
   writeIndex,
 } from '../../engines/contract/ddl.js'
 import { quote, quoteTable, schemaOf } from '../../engines/contract/quote.js'
@@ -84,6 +85,7 @@ export function findDifferences(
     ...pairs.flatMap((pair) => compareColumns(pair, dialect)),
     ...keys.differences,
     ...moves.entering,
+    ...pairs.flatMap(comparePartitions),
     ...pairs.flatMap((pair) => compareRest(pair, made, dialect)),
     ...missing.flatMap((schema) => missingKeys(schema, made, dialect)),
   ]
@@ -189,6 +191,7 @@ function missingTable(
       risk: 'safe',
       sql: [
         writeCreateTable(schema, dialect),
+        ...writeFirstPartitions(schema),
         ...indexes,
         ...(distribute === undefined ? [] : [distribute]),
       ],
@@ -340,6 +343,28 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
       return differences
     }),
     ...unknownColumns(schema, actual, dialect),
+  ]
+}
+
+/** A table cannot become partitioned, or be partitioned in another way: its rows must be copied. */
+function comparePartitions({ schema, actual }: Pair): Difference[] {
+  const { name: table, partitions } = schema
+  if (partitions === undefined || actual.isForeign === true) return []
+  const expected = `range (${partitions.column})`
+  const { isPartitioned, partitionKey = 'another way' } = actual
+  if (isPartitioned === true && partitionKey.replaceAll('"', '') === expected) return []
+  const state = isPartitioned === true ? `is partitioned by ${partitionKey}` : 'is not partitioned'
+  return [
+    {
+      kind: 'other partitions',
+      table,
+      message: `${table} ${state} and should be partitioned by ${expected} (${partitions.origin}).`,
+      blocks: true,
+      risk: 'by hand',
+      first:
+        'No statement does this: copy the rows into a new table, as docs/partitions.md shows, or remove partitionBy.',
+      sql: [],
+    },
   ]
 }
 

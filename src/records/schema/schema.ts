@@ -35,6 +35,8 @@ import {
 } from '../model/generated-names.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
 import type { JoinTable } from '../../sql/table.js'
+import { hasTimedKey } from '../model/partitions.js'
+import { toPartitionsSchema } from './partitions.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { toStoredJson } from '../model/codec.js'
 
@@ -288,9 +290,13 @@ function toTableSchema(
       increment: column.generated === 'increment',
       fill: toFill(column, dialect, now),
       preset: toPreset(column, dialect),
-      checks: toCheckSchemas(table.name, column, dialect),
+      checks: [
+        ...toCheckSchemas(table.name, column, dialect),
+        ...toKeyCheck(table, column, dialect),
+      ],
       origin: `${table.type.name}.${column.property}`,
     })),
+    partitions: toPartitionsSchema(table, dialect, now),
     isManaged: table.options.managed !== false,
     primaryKey: [...(shard === undefined || isCounted ? [] : [shard.name]), ...namesOf(table.key)],
     foreignKeys: [...byColumn.values()].map(({ local, target, foreign, onDelete, shards }) => ({
@@ -308,6 +314,19 @@ function toTableSchema(
       ...(table.search === undefined ? [] : [dialect.text.search.schema(table, table.search)]),
     ],
   }
+}
+
+/** A key that begins with the time of its row leads to the partition of the row, also if another program has written it. */
+function toKeyCheck(table: Table, column: Column, { tables }: Dialect): CheckSchema[] {
+  const { partitions, key } = table
+  if (tables.partitions === undefined || !hasTimedKey(table) || column !== partitions?.time)
+    return []
+  const pieces: Readonly<Record<string, string>> = { t: quote(column.name), k: quote(key.name) }
+  const sql = tables.partitions.isTimedKey.replace(
+    /\{([tk])\}/g,
+    (_, letter: string) => pieces[letter] ?? '',
+  )
+  return [{ name: toCheckName(table.name, column.name, sql), sql }]
 }
 
 /** @returns `undefined` if the field names no type, or the engine ignores it */

@@ -196,6 +196,7 @@ const remedies: Readonly<Record<Difference['kind'], string>> = {
   'stricter column': `Existing rows may hold null. ${migrate}`,
   'other type': migrate,
   'other key': migrate,
+  'other partitions': migrate,
   'unknown column': migrate,
   'unknown search': migrate,
   'unknown index': migrate,

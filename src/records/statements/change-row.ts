@@ -241,14 +241,14 @@ function setFrameworkValues(
 }
 
 function changedBy(
-  { columns, key, version, shard }: Table,
+  { columns, key, version, shard, partitions }: Table,
   { before, record, completeRow }: Readonly<Record<'before' | 'record' | 'completeRow', Instance>>,
 ): Instance {
   const changed: Instance = {}
   for (const column of columns) {
     const { property } = column
     if (column === key || column === version || column === shard) continue
-    if (key.parts?.includes(column) === true) continue
+    if (column === partitions?.time || key.parts?.includes(column) === true) continue
     const now = completeRow[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null

@@ -17,7 +17,7 @@ import { toIds, withReadKeys } from './row-keys.js'
 import type { RecordsContext, Source } from './source.js'
 import { hasAddition, readSums, type Sum } from './additions.js'
 import { allowingSwaps, isInUniqueIndex, isUniqueViolation } from './swapped-values.js'
-import { storedColumnsOf } from '../../engines/contract/table.js'
+import { fixedColumns } from '../model/partitions.js'
 import { keyOf } from '../model/record-key.js'
 import { runRows, valuesToUpdate } from './write-row.js'
 import { changesPartOfReference, checkUndeleted } from './marked-references.js'
@@ -38,7 +38,7 @@ export interface FilteredChange {
 export function checkFilteredChange(table: Table, { where, values }: FilteredChange): void {
   checkFilterOptions({ where })
   void markingWrite(table, () => {
-    for (const column of [...storedColumnsOf(table.key), table.version, table.shard]) {
+    for (const column of [...fixedColumns(table), table.version, table.shard]) {
       if (column === undefined || !(column.property in values)) continue
       throw invalid(column.property, 'readOnly', 'cannot be changed')
     }

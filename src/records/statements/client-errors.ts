@@ -62,6 +62,8 @@ export function toClientError(
       return toValueError(table, error, refused?.(error))
     case 'keysExhausted':
       return noKeysLeft(table, error)
+    case 'noPartition':
+      return noPartition(table, error)
     default:
       return toUnavailable(error)
   }
@@ -127,6 +129,12 @@ function toValueError(
 function noKeysLeft({ name, type }: Table, cause: EngineError): HttpError {
   const message = `${type.name}: no keys are left, because generated keys end at ${Number.MAX_SAFE_INTEGER}. Set the key counter of the table ${name} to a free number, or use UUID keys.`
   return new HttpError(507, message, { code: 'KEYS_EXHAUSTED', cause })
+}
+
+/** For the log: the client cannot do anything about it. */
+function noPartition({ name, type }: Table, cause: EngineError): Error {
+  const message = `${type.name}: the table ${name} has no partition for the row. Create it: npx filigree partitions. For times far away, add partitions in a migration.`
+  return new Error(message, { cause })
 }
 
 function valueError(paths: readonly string[], engineError: EngineError): HttpError {

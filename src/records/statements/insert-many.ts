@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Table, Instance } from '../model/table.js'
-import { orderedUuid } from '../model/ordered-uuid.js'
+import { setUuidKey } from '../model/partitions.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { declareOptions, type OptionsOf } from '../../options/declare-options.js'
@@ -372,14 +372,14 @@ async function checkChunk(
 ): Promise<unknown[][]> {
   const { create } = context.checksOf(table)
   const codec = context.codecOf(table)
-  const { property, generated } = table.key
+  const { generated } = table.key
   const checked: unknown[][] = []
   for (const [index, row] of rows.entries()) {
     try {
       const checking = create(row)
       const record = checking instanceof Promise ? await checking : checking
       if (table.version !== undefined) record[table.version.property] = 1
-      if (generated === 'uuid') record[property] ??= orderedUuid()
+      if (generated === 'uuid') setUuidKey(table, record)
       checkForeignKeys(table, codec, record)
       checked.push(codec.writeRow(record))
     } catch (error) {

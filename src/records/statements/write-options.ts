@@ -6,6 +6,7 @@ import { checkFilterOptions, withShard } from '../filters/list-options.js'
 import type { Where } from '../model/record-types.js'
 import type { Column } from '../../engines/contract/table.js'
 import { type TableCodec, toKey } from '../model/codec.js'
+import { changesTimeOfKey } from '../model/partitions.js'
 import { keyOf, namesKeyOf, partsOfKey, readCompositeKey } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
 import type { RowChange } from './change-row.js'
@@ -72,22 +73,25 @@ function readVersion(
  * @throws {HttpError} 400 `VALIDATION`: another key, or an invalid version
  */
 export function removeIdentity(
-  { key, version }: Table,
+  table: Table,
   codec: TableCodec,
   id: unknown,
   values: object,
 ): Pick<RowChange, 'values' | 'expected'> {
+  const { key, version, partitions } = table
   const input = values as Instance
   // Values that are not an object are refused later.
   const isObject = typeof values === 'object' && (values as unknown) !== null
   const hasVersion = isObject && version !== undefined && version.property in input
   const namesKey = isObject && namesKeyOf(key, input)
   if (key.parts !== undefined && namesKey) checkKeyParts(key, id, input)
-  if (!isObject || !(namesKey || hasVersion)) return { values }
+  const namesTime = isObject && partitions !== undefined && partitions.time.property in input
+  if (namesTime) checkTimeOfKey(table, id, input)
+  if (!isObject || !(namesKey || hasVersion || namesTime)) return { values }
   const namedKey = input[key.property]
   if (namedKey !== undefined && toKey(codec, namedKey) !== id)
     throw invalid(key.property, 'readOnly', 'cannot be changed')
-  const otherValues = without(input, key, version?.property)
+  const otherValues = without(input, key, version?.property, partitions?.time.property)
   if (!hasVersion) return { values: otherValues }
   const namedVersion = input[version.property]
   if (namedVersion === undefined) return { values: otherValues }
@@ -101,10 +105,19 @@ export function removeIdentity(
  *
  * @throws {HttpError} 400 `VALIDATION`: the values change a part of the key
  */
-export function withoutKeyParts({ key }: Table, row: Instance, values: Instance): Instance {
-  if (key.parts === undefined) return values
+export function withoutKeyParts(table: Table, row: Instance, values: Instance): Instance {
+  const { key, partitions } = table
+  if (key.parts === undefined && partitions === undefined) return values
+  checkTimeOfKey(table, keyOf(key, row), values)
+  if (key.parts === undefined) return without(values, key, partitions?.time.property)
   checkKeyParts(key, keyOf(key, row), values)
-  return without(values, key, undefined)
+  return without(values, key)
+}
+
+/** @throws {HttpError} 400 `VALIDATION`: the values change the time with which the key begins */
+function checkTimeOfKey(table: Table, id: unknown, input: Instance): void {
+  if (changesTimeOfKey(table, id, input))
+    throw invalid(table.partitions?.time.property ?? '', 'readOnly', 'cannot be changed')
 }
 
 /** @throws {HttpError} 400 `VALIDATION`: the values change a part of the key */
@@ -119,15 +132,15 @@ function checkKeyParts(key: Column, id: unknown, input: Instance): void {
   if (changed !== undefined) throw invalid(changed.property, 'readOnly', 'cannot be changed')
 }
 
-/** A copy without the key and another property. A loop, because taking the rest of an object costs several times as much. */
+/** A copy without the key and other properties. A loop, because taking the rest of an object costs several times as much. */
 function without(
   values: Instance,
   { property, parts }: Column,
-  other: string | undefined,
+  ...others: (string | undefined)[]
 ): Instance {
   const rest: Instance = {}
   for (const name of Object.keys(values)) {
-    if (name === property || name === other) continue
+    if (name === property || others.includes(name)) continue
     if (parts?.some((part) => part.property === name) === true) continue
     // As a value it would become the prototype and escape the checks.
     if (name === '__proto__') Object.defineProperty(rest, name, { value: 0, enumerable: true })

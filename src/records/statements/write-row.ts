@@ -3,7 +3,7 @@ import { after, type MaybePromise, attempt, promise } from '../../core/maybe-pro
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { idOf, keyOf } from '../model/record-key.js'
 import type { Instance, Relation, Table } from '../model/table.js'
-import { orderedUuid } from '../model/ordered-uuid.js'
+import { setUuidKey } from '../model/partitions.js'
 import { keyValues } from './shard.js'
 import type { Source, RecordsContext } from './source.js'
 import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
@@ -31,7 +31,7 @@ export function valuesToInsert(
   record: Record<string, unknown>,
 ): WriteValues {
   const { key, writtenColumns: columns } = table
-  if (key.generated === 'uuid') record[key.property] ??= orderedUuid()
+  if (key.generated === 'uuid') setUuidKey(table, record)
   checkForeignKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (key.generated === undefined || record[key.property] !== undefined) return { columns, values }

@@ -46,7 +46,7 @@ export function writeBatchedRead(
   if (print === undefined || types.length === 0) return undefined
   return {
     statement: Object.freeze({
-      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${print(callValues(types))}) as filigree_rows`,
+      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${print(callValues(types), callLists(types))}) as filigree_rows`,
       kind: 'select',
       tables,
       mayWait: false,
@@ -68,7 +68,7 @@ export function writeBatchedUpdate(
   if (oneRow === undefined) return undefined
   const { print, returning } = oneRow
   const lockedRows = lockedCallsSql(oneRow, types)
-  const { head, condition } = print(callValues(types))
+  const { head, condition } = print(callValues(types), callLists(types))
   return {
     statement: Object.freeze({
       sql: `${head} from (${lockedRows}) as filigree_call where ${condition}${returning}, ${callNumberSql}`,
@@ -88,7 +88,8 @@ function lockedCallsSql(oneRow: OneRowChange, types: readonly string[]): string 
   const lock = `for no key update of ${own} skip locked`
   const isKey = isKeySql(oneRow, types)
   const isAmong = isAmongSql(oneRow, types)
-  if (isAmong === undefined) return `${calls}, ${table} where ${isKey} ${lock}`
+  if (isAmong === undefined)
+    return `${calls}, ${table} where ${isKey}${inPartitionsSql(oneRow, types)} ${lock}`
   const columns = key.map(({ column }) => `${own}.${column}`).join(', ')
   return `${calls} join (select ${columns} from ${table} where ${isAmong} ${lock}) as ${own} on ${isKey}`
 }
@@ -96,6 +97,16 @@ function lockedCallsSql(oneRow: OneRowChange, types: readonly string[]): string 
 function isKeySql({ own, key }: OneRowChange, types: readonly string[]): string {
   const valueAt = callValues(types)
   return key.map(({ column, position }) => `${own}.${column} = ${valueAt(position)}`).join(' and ')
+}
+
+/** The planner leaves partitions out only by a list of values. @returns an empty text if there are no partitions */
+function inPartitionsSql(
+  { own, key, partitionPart }: OneRowChange,
+  types: readonly string[],
+): string {
+  const part = partitionPart === undefined ? undefined : key[partitionPart]
+  if (part === undefined) return ''
+  return ` and ${own}.${part.column} = any(${callLists(types)(part.position)})`
 }
 
 /** An index finds a list of keys in one scan. @returns `undefined` for a key of several columns */
@@ -153,10 +164,11 @@ export function writeOrderedUpdates(
   const more = (position: number): string => `$${types.length + position}`
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
+  const inPartitions = inPartitionsSql(oneRow, types)
   const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
-  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${[condition, isAmongSql(oneRow, types) ?? []].flat().join(' and ')} for no key update of ${own} skip locked`
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${[condition, isAmongSql(oneRow, types) ?? []].flat().join(' and ')}${inPartitions} for no key update of ${own} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
-  const together = `${head} from (${completeCalls}) as filigree_call where ${isKeySql(oneRow, types)} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
+  const together = `${head} from (${completeCalls}) as filigree_call where ${isKeySql(oneRow, types)} and filigree_found = filigree_size${inPartitions}${returning}, ${callNumberSql}, filigree_group`
   const toRows = toColumnLists(types)
   return {
     statement: Object.freeze({
@@ -222,6 +234,11 @@ function callValues(types: readonly string[]): ValueSqlAt {
     const value = `filigree_call.filigree_p${position}`
     return isList(type) ? `cast(${value} as ${type})` : value
   }
+}
+
+/** The values of all calls, in place of the placeholders. */
+function callLists(types: readonly string[]): ValueSqlAt {
+  return (position) => `$${position}::${types[position - 1] ?? ''}[]`
 }
 
 function toColumnLists(types: readonly string[]): BatchedStatement['toLists'] {

@@ -1,0 +1,188 @@
+/** The partitions that PostgreSQL reads for statements on a partitioned record, by their plans. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { connect, type Database } from '../../src/index.js'
+import type { Statement } from '../../src/engines/contract/engine.js'
+import { createLayer } from '../../src/engines/engine-layer.js'
+import { batchCalls } from '../../src/engines/postgres/batching/batch-calls.js'
+import { openEngine } from '../contracts/statement-recorder.js'
+import { silentLog } from '../silent-log.js'
+import { LogEvent, LogReading, partitioned } from './partitioned-log.js'
+import { Client, startPostgres, type PostgresServer } from './postgres-server.js'
+
+interface Sent {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** 60 months back, with one row each. */
+const months = 60
+const timeOf = (index: number): string => {
+  const now = new Date()
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index, 1, 6)).toISOString()
+}
+
+let server: PostgresServer
+let url: string
+let database: Database
+let sent: Sent[] = []
+/** Holds the first statement back, so that later calls are combined. */
+let held: Promise<void> | undefined
+const ids: string[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  url = await server.createDatabase()
+  const engine = await openEngine(url, { log: silentLog })
+  const recorded = createLayer(engine, {
+    run: async (statement: Statement, values, resultKind) => {
+      if (statement.for === 'client') sent.push({ sql: statement.sql, values })
+      await held
+      return engine.run(statement, values, resultKind)
+    },
+  })
+  const batched = batchCalls(recorded)
+  database = await connect({
+    engine: { open: () => Promise.resolve(batched) },
+    records: partitioned,
+  })
+  await database.sync()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  for (let index = 1; index <= months; index++) {
+    const [to, from] = [timeOf(index - 1), timeOf(index)].map((time) => time.slice(0, 7))
+    const bound = (month = ''): string => {
+      const time = Date.parse(`${month}-01T00:00:00Z`).toString(16).padStart(12, '0')
+      return `'${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000'`
+    }
+    await client.query(
+      `create table log_event_m${index} partition of log_event for values from (${bound(from)}) to (${bound(to)});
+       create table log_reading_m${index} partition of log_reading for values from ('${from ?? ''}-01 00:00:00+00') to ('${index === 1 ? `${timeOf(0).slice(0, 7)}-01` : `${to ?? ''}-01`} 00:00:00+00')`,
+    )
+  }
+  await client.end()
+  for (let index = 0; index < months; index++) {
+    const { id } = await database.records(LogEvent).create({ title: `${index}`, at: timeOf(index) })
+    ids.push(id)
+    if (index > 0)
+      await database.records(LogReading).create({ sensor: 'a', at: timeOf(index), value: index })
+  }
+})
+afterAll(async () => {
+  await database.close()
+  await server.close()
+})
+
+/** @returns the last statement that the work sent */
+async function lastOf(work: () => Promise<unknown>): Promise<Sent> {
+  sent = []
+  await work()
+  return sent.at(-1) as Sent
+}
+
+/** Runs calls while the first one is running. @returns the statement that combines them */
+async function combined(calls: readonly (() => Promise<unknown>)[]): Promise<Sent> {
+  // The first calls are sent one by one, until the types of their values are known.
+  for (let round = 0; round < 5; round++) {
+    let release: () => void = () => undefined
+    held = new Promise((resolve) => (release = resolve))
+    sent = []
+    const running = Promise.all(calls.map((call) => call()))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    held = undefined
+    release()
+    await running
+    const found = sent.find(({ sql }) => sql.includes('filigree_call'))
+    if (found !== undefined) return found
+  }
+  throw new Error(`not combined: ${sent.map(({ sql }) => sql).join('\n')}`)
+}
+
+const toLiteral = (value: unknown): string =>
+  Array.isArray(value)
+    ? `'{${value.map((item) => `"${String(item)}"`).join()}}'`
+    : value === null
+      ? 'null'
+      : `'${String(value).replaceAll("'", "''")}'`
+
+/** The partitions that a plan names, or reads, in a prepared statement with a plan of the mode. */
+async function partitionsOf(
+  { sql, values }: Sent,
+  mode: 'force_custom_plan' | 'force_generic_plan' | 'auto' = 'auto',
+): Promise<string[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const run = `(${values.map(toLiteral).join(', ')})`
+    await client.query(`set plan_cache_mode = ${mode}; prepare s as ${sql}`)
+    await client.query('begin')
+    const { rows } = await client.query(
+      `explain (costs off) execute s${values.length > 0 ? run : ''}`,
+    )
+    await client.query('rollback')
+    const text = rows.map((row) => row['QUERY PLAN']).join('\n')
+    return [...new Set(text.match(/ on log_[a-z]+_[m\d_]*\d(?= |$)/gm) ?? [])].map((one) =>
+      one.slice(4),
+    )
+  } finally {
+    await client.end()
+  }
+}
+
+describe('PostgreSQL reads one partition', () => {
+  const events = () => database.records(LogEvent)
+  const readings = () => database.records(LogReading)
+  const keyAt = (index: number) => ({ sensor: 'a', at: timeOf(index) })
+
+  it('for find, update and delete by a key', async () => {
+    for (const work of [
+      () => events().find(ids[20] ?? ''),
+      () => events().update(ids[20] ?? '', { title: 'x' }),
+      () => events().delete(ids[59] ?? ''),
+      () => readings().find(keyAt(20)),
+      () => readings().update(keyAt(20), { value: 3 }),
+    ]) {
+      const statement = await lastOf(work)
+      expect(await partitionsOf(statement, 'force_custom_plan')).toHaveLength(1)
+      if (statement.sql.startsWith('select'))
+        expect(await partitionsOf(statement, 'force_generic_plan')).toHaveLength(1)
+    }
+  })
+
+  it('for lists with a range of the time', async () => {
+    const range = { gte: timeOf(30), lt: timeOf(29) }
+    for (const work of [
+      () => events().list({ where: { at: range } }),
+      () => events().list({ where: { at: timeOf(30) } }),
+      () => readings().list({ where: { at: timeOf(30) } }),
+      () => events().count({ at: timeOf(30) }),
+    ]) {
+      const statement = await lastOf(work)
+      expect((await partitionsOf(statement, 'force_custom_plan')).length).toBeLessThanOrEqual(2)
+      expect((await partitionsOf(statement, 'force_generic_plan')).length).toBeLessThanOrEqual(2)
+    }
+  })
+
+  it('for each key of a list', async () => {
+    const statement = await lastOf(() => events().list({ where: { id: { in: ids.slice(3, 5) } } }))
+    expect(await partitionsOf(statement)).toHaveLength(2)
+  })
+
+  it('for each call of combined statements', async () => {
+    const chosen = [3, 4, 5]
+    for (const calls of [
+      chosen.map((index) => () => events().find(ids[index] ?? '')),
+      chosen.map((index) => () => events().update(ids[index] ?? '', { title: 'y' })),
+      chosen.map((index) => () => readings().find(keyAt(index))),
+      chosen.map((index) => () => readings().update(keyAt(index), { value: 7 })),
+    ]) {
+      const statement = await combined(calls)
+      expect((await partitionsOf(statement)).length).toBeLessThanOrEqual(3)
+    }
+  })
+
+  it('for the rows of updateMany', async () => {
+    const rows = [6, 7].map((index) => ({ id: ids[index] ?? '', title: 'many' }))
+    const statement = await lastOf(() => events().updateMany(rows))
+    expect((await partitionsOf(statement)).length).toBeLessThanOrEqual(2)
+  })
+})
