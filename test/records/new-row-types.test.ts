@@ -48,6 +48,23 @@ class Desk {
   @HasMany(() => Ticket) tickets!: Rel<Ticket[]>
 }
 
+@Record({ key: ['hall', 'seat'] })
+class Place {
+  @Field('string') hall!: string
+  @Field('integer') seat!: number
+  @Field('string') view!: string
+  @HasMany(() => Booking) bookings!: Rel<Booking[]>
+}
+
+@Record
+class Booking {
+  @Field('id') id!: number
+  @Field('string') guest!: string
+  @Field('string') hall!: string
+  @Field('integer') placeSeat!: number
+  @BelongsTo(() => Place) place!: Rel<Place>
+}
+
 class Body {
   title!: string
   note!: string | null
@@ -114,5 +131,49 @@ describe('the types of new rows', () => {
     // @ts-expect-error -- not an allowed value
     const row: NewRow<Ticket> = { ...newTicket, status: 'lost' }
     expect(row).toBeDefined()
+  })
+})
+
+describe('the types of rows with keys of several fields', () => {
+  let database: Database
+  beforeAll(async () => {
+    database = await connect('sqlite::memory:', { records: [Place, Booking] })
+    await database.sync()
+  })
+  afterAll(() => database.close())
+
+  it('do not require the fields of a foreign key next to its relation', async () => {
+    const seat = { hall: 'A', seat: 1 }
+    const guests = { create: [{ guest: 'Ann' }] }
+    await database.records(Place).create({ ...seat, view: 'good', bookings: guests })
+    const bookings = database.records(Booking)
+    await bookings.create({ guest: 'Bob', place: { connect: seat } })
+    await bookings.create({ guest: 'Cid', place: { create: { ...seat, seat: 2, view: 'bad' } } })
+    expect(await bookings.list({ orderBy: 'id' })).toMatchObject([
+      { guest: 'Ann', hall: 'A', placeSeat: 1 },
+      { guest: 'Bob', hall: 'A', placeSeat: 1 },
+      { guest: 'Cid', hall: 'A', placeSeat: 2 },
+    ])
+    // @ts-expect-error -- neither the place nor its key
+    await expect(bookings.create({ guest: 'Dan' })).rejects.toMatchObject({ status: 400 })
+    // @ts-expect-error -- no guest
+    await expect(bookings.create({ place: { connect: seat } })).rejects.toMatchObject({
+      status: 400,
+    })
+  })
+
+  it('name keys by their fields, by rows and by texts', async () => {
+    const places = database.records(Place)
+    const place = await places.find({ hall: 'A', seat: 1 })
+    const keys: Parameters<typeof places.find>[0][] = [
+      { hall: 'A', seat: 1 },
+      '["A",1]',
+      ...(place ? [place] : []),
+    ]
+    expect(await Promise.all(keys.map((key) => places.find(key)))).toEqual([place, place, place])
+    // @ts-expect-error -- another type
+    await expect(places.find({ hall: 'A', seat: '1' })).rejects.toMatchObject({ status: 400 })
+    // @ts-expect-error -- not a field
+    await expect(places.find({ hall: 'A', chair: 1 })).rejects.toMatchObject({ status: 400 })
   })
 })

@@ -3,7 +3,7 @@
  * for REST, GraphQL and programs. Source: decisions, Records: writes.
  */
 import type { Id, KeyOf } from '../filters/list-options.js'
-import type { Unmarked } from '../model/generated.js'
+import type { IsRelation, Unmarked } from '../model/generated.js'
 import type { Demanded } from '../model/record-types.js'
 import type { Changes } from './additions.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -63,21 +63,38 @@ export type NewRow<T> = Pick<T, Demanded<T>> & Partial<T>
 export type NewValues<T> =
   | NestableValues<T, Demanded<T>>
   | {
-      [K in Referring<T>]: NestableValues<T, Exclude<Demanded<T>, `${Referring<T>}Id`>> & {
+      [K in Referring<T>]: NestableValues<T, Exclude<Demanded<T>, ForeignKeyField<T>>> & {
         [P in K]: NestedIn<T[P]>
       }
     }[Referring<T>]
 
 /** A row that is created with another one, which sets the key that refers to it. */
-type NestedRow<T> = NestableValues<T, Exclude<Demanded<T>, `${string}Id`>>
+type NestedRow<T> = NestableValues<T, Exclude<Demanded<T>, `${string}Id` | ForeignKeyField<T>>>
 
 type NestableValues<T, Needed extends keyof T> = { [K in Needed]: T[K] | NestedIn<T[K]> } & {
   [K in keyof T]?: T[K] | NestedIn<T[K]>
 }
 
 type Referring<T> = {
-  [K in keyof T & string]: `${K}Id` extends keyof T ? K : never
+  [K in keyof T & string]: `${K}Id` extends keyof T
+    ? K
+    : [NameOfPart<T[K]>] extends [never]
+      ? never
+      : K
 }[keyof T & string]
+
+/** The names that fields of foreign keys may have. */
+type ForeignKeyField<T> = {
+  [K in Referring<T>]: `${K}Id` | NameOfPart<T[K]> | `${K}${Capitalize<NameOfPart<T[K]>>}`
+}[Referring<T>]
+
+/** The fields of a related row without `id`, among which are those of its key. */
+type NameOfPart<M> =
+  IsRelation<M> extends true
+    ? Unmarked<NonNullable<M>> extends readonly unknown[] | { id: unknown }
+      ? never
+      : keyof Unmarked<NonNullable<M>> & string
+    : never
 
 /** The changes of a row and of rows nested in it. */
 export type NestedChanges<T> = Changes<T> | { [K in keyof T]?: Changes<T>[K] | NestedIn<T[K]> }
