@@ -7,6 +7,15 @@ export function clip(text: string): string {
   return `${text.slice(0, maxRepeatedLength).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
+/** @returns the percent-decoded text; `undefined` if a `%` begins no escape */
+export function tryDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** NUL and unpaired surrogates. */
 const unstorable = /[\0\ud800-\udfff]/u
 

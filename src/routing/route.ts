@@ -1,6 +1,7 @@
 /** Routes as data: collects the routes of controllers at the start, checks them, and warns about suspicious ones. */
 
 import type { Class } from '../metadata/class.js'
+import { tryDecode } from '../core/text.js'
 import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Problems } from '../errors/problems.js'
@@ -293,7 +294,7 @@ function unreachableSegments({ pattern }: Route): Problem[] {
     const escape = /%[\da-f]{2}/i.exec(text)?.[0]
     if (escape === undefined) return []
     const message = `"${escape}" matches only this text, because patterns are written decoded.`
-    return [{ code, message, remedy: `Write the character: "${decoded(text)}".` }]
+    return [{ code, message, remedy: `Write the character: "${tryDecode(text) ?? text}".` }]
   })
 }
 
@@ -304,12 +305,4 @@ function unreadBody({ method, argumentNames, options }: Route): Problem[] {
   const message = `uses "${named ?? 'body'}", but the body of a GET request is never read.`
   const remedy = 'Declare the route with @Post, or use `query`.'
   return [{ code: 'BODY_ON_GET', message, remedy }]
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -17,6 +17,7 @@ import {
   type MessageSender,
   type CallRequest,
 } from './calls.js'
+import { tryDecode } from '../../core/text.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
 import { createCallerView } from './caller-view.js'
 import { AccessList } from './access-list.js'
@@ -282,21 +283,13 @@ function findResource(
     if (values === undefined) continue
     const params: Record<string, string> = {}
     for (const [index, name] of resource.names.entries()) {
-      const value = decode(values[index] ?? '')
+      const value = tryDecode(values[index] ?? '')
       if (value === undefined) return undefined
       params[name] = value
     }
     return { resource, params }
   }
   return undefined
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** @throws {ProtocolError} the response is an error */

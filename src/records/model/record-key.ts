@@ -19,6 +19,7 @@ import {
 } from '../../engines/contract/table.js'
 import { tryParseJson } from '../../core/json.js'
 import { readKeyParts, writeKeyParts } from '../../core/key-text.js'
+import { tryDecode } from '../../core/text.js'
 import { isOfKind, isUuid as isUuidText, toFunction, toJson } from '../../fields/kinds/table.js'
 
 type Values = Readonly<Record<string, unknown>>
@@ -222,7 +223,7 @@ export function toPathKey({ parts }: Column, id: number | string): string {
  * @returns `undefined` if the number of parts is wrong, or a part is not of its kind. No row has such a key
  */
 export function readPathKey(column: Column, text: string): string | undefined {
-  const texts = text.split(',').map(decodePart)
+  const texts = text.split(',').map(tryDecode)
   return texts.includes(undefined) ? undefined : readKeyTexts(column, texts as string[])
 }
 
@@ -233,12 +234,4 @@ export function readKeyTexts(column: Column, texts: readonly string[]): string |
     column,
     texts.map((text, index) => parts[index]?.field.entry.fromText(text)),
   )
-}
-
-function decodePart(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }
