@@ -137,6 +137,10 @@ function nameTable(
   const members = new MemberNames()
   const properties = new Map<string, string>()
   const remarks: Remark[] = []
+  if (!table.isPopulated) {
+    const message = `cannot be read before refresh materialized view ${table.name}`
+    remarks.push({ where: tableName(table), message, isLeftOut: false })
+  }
   const own = new Set(table.columns.map(({ name }) => toPropertyName(name)))
   for (const { name } of table.columns) {
     if (!isColumnName(name)) {

@@ -6,7 +6,7 @@ import {
 } from '../../engines/contract/table.js'
 import type { CatalogueColumn, CatalogueTable } from '../../engines/contract/described-table.js'
 import type { KindName } from '../../fields/kinds/table.js'
-import { isSqlName } from '../../records/model/generated-names.js'
+import { isColumnSqlName } from '../../records/model/generated-names.js'
 
 /** A reference whose other side is pulled, and to whose key it refers. */
 export interface UsableKey {
@@ -27,7 +27,7 @@ export interface TableKeys {
 export function isColumnName(name: string): boolean {
   const lower = name.toLowerCase()
   if (reservedColumns.has(lower) || unnameableColumns.has(lower)) return false
-  return isSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))
+  return isColumnSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))
 }
 
 /** The primary key, otherwise a unique index over columns that are never null. */

@@ -8,6 +8,8 @@ export interface CatalogueTable {
   readonly schema: string | undefined
   readonly name: string
   readonly kind: TableKind
+  /** False for a materialized view that was never refreshed, which cannot be read. */
+  readonly isPopulated: boolean
   readonly comment: string | undefined
   readonly columns: readonly CatalogueColumn[]
   /** Empty if the table has no primary key. */

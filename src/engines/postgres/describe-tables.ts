@@ -26,12 +26,13 @@ export async function describePostgresTables(
   const foreignKeys = group(await read(foreignKeysSql(condition)), toForeignKey)
   const checks = group(await read(checksSql(condition)), ([, definition]) => String(definition))
   const tables = await read(tablesSql(condition))
-  return tables.map(([id, schema, name, kind, comment]) => {
+  return tables.map(([id, schema, name, kind, comment, isPopulated]) => {
     const own = indexes.get(String(id)) ?? []
     return {
       schema: toText(schema),
       name: String(name),
       kind: kinds[String(kind)] ?? 'table',
+      isPopulated: isPopulated === true,
       comment: toText(comment),
       columns: columns.get(String(id)) ?? [],
       primaryKey: own.find(({ isPrimary }) => isPrimary)?.columns ?? [],
@@ -229,7 +230,7 @@ const ofApplication = `c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispar
   and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
 const tablesSql = (condition: string): string => `select c.oid::text, ${schemaName('n')},
-    c.relname::text, c.relkind::text, obj_description(c.oid, 'pg_class')
+    c.relname::text, c.relkind::text, obj_description(c.oid, 'pg_class'), c.relispopulated
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where ${condition} and ${ofApplication} order by n.nspname, c.relname`
 

@@ -50,6 +50,7 @@ function describe(table: ActualTable, catalogues: Catalogues): CatalogueTable {
     schema: undefined,
     name,
     kind: tableKinds[kinds.get(name) ?? 'table'] ?? 'table',
+    isPopulated: true,
     comment: undefined,
     columns: [...columns.values()].map((column) => ({
       name: column.name,

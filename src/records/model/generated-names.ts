@@ -30,6 +30,11 @@ export function isSqlName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)
 }
 
+/** True for names of columns that statements can quote: also with spaces and hyphens. */
+export function isColumnSqlName(name: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9_ -]{0,62}$/.test(name) && !name.endsWith(' ')
+}
+
 /** The name of a table with its schema, `billing.orders`. Statements quote both parts. */
 export function toTableName(schema: string | undefined, table: string): string {
   return schema === undefined ? table : `${schema}.${table}`

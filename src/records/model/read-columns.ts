@@ -10,7 +10,13 @@ import { recordOptions, type RecordOptions, readRecord, type RecordConstraint } 
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { shapeOf, type Shape, type ShapeField } from '../../fields/shape.js'
-import { isSqlName, toColumnName, toSnakeCase, toTableName } from './generated-names.js'
+import {
+  isColumnSqlName,
+  isSqlName,
+  toColumnName,
+  toSnakeCase,
+  toTableName,
+} from './generated-names.js'
 import { compositeColumn } from './composite-column.js'
 import { relationMetadataOf } from './relations.js'
 import {
@@ -409,19 +415,24 @@ function checkVersion(type: Class, columns: readonly Column[], problems: Problem
 }
 
 function checkName(where: string, name: string, problems: Problems): void {
+  const fix = 'Use letters, digits and _, at most 63, not beginning with a digit or with'
+  if (!isSqlName(name) || hasReservedPrefix(name)) addNameProblem(where, name, fix, problems)
+}
+
+function hasReservedPrefix(name: string): boolean {
   const lower = name.toLowerCase()
-  if (isSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))) return
-  problems.add(
-    problem(
-      'RECORD_NAME',
-      `${where} cannot be called "${name}".`,
-      `Use letters, digits and _, at most 63, not beginning with a digit or with ${reservedPrefixes.join(', ')}.`,
-    ),
-  )
+  return reservedPrefixes.some((prefix) => lower.startsWith(prefix))
+}
+
+function addNameProblem(where: string, name: string, fix: string, problems: Problems): void {
+  const message = `${where} cannot be called "${name}".`
+  problems.add(problem('RECORD_NAME', message, `${fix} ${reservedPrefixes.join(', ')}.`))
 }
 
 function checkColumnName(where: string, name: string, problems: Problems): void {
-  checkName(`${where}: column`, name, problems)
+  const fix = 'Use letters, digits, _, spaces and hyphens, at most 63, not beginning with'
+  if (!isColumnSqlName(name) || hasReservedPrefix(name))
+    addNameProblem(`${where}: column`, name, fix, problems)
   const engine = reservedColumns.get(name.toLowerCase())
   const losingEngine = unnameableColumns.get(name.toLowerCase())
   if (engine === undefined && losingEngine === undefined) return

@@ -30,6 +30,7 @@ const columns = Object.entries(forms).map(([name, form]) => ({
 const base: Omit<CatalogueTable, 'columns' | 'checks'> = {
   ...{ schema: undefined, name: 'thing', comment: undefined },
   kind: 'table',
+  isPopulated: true,
   ...{ primaryKey: [], indexes: [], foreignKeys: [] },
 }
 

@@ -62,7 +62,7 @@ describe.each(engines)('filigree pull of a database of %s', (engine, open, schem
     const leftOut = checked.report.leftOut.map(({ where, message }) => `${where} ${message}`)
     expect(leftOut).toContain('strange table has a name that no record can have')
     expect(leftOut).toContain(
-      'products.strange name has a name that no field can have, and is left out',
+      'products.Net-Weight (g) has a name that no field can have, and is left out',
     )
     if (engine === 'SQLite') expect(leftOut).toContain('words is a virtual table')
   })
@@ -125,7 +125,10 @@ describe('the records of a database of PostgreSQL', () => {
     '@BelongsTo(() => ProductCategory) category!: Rel<ProductCategory>',
     '@BelongsTo(() => ProductCategory) secondCategory!: Rel<ProductCategory | null>',
     "indexes: [{ fields: ['categoryId', 'name'], unique: true }],",
-    '- strange name has a name that no field can have, and is left out.',
+    '- Net-Weight (g) has a name that no field can have, and is left out.',
+    "@Field('string', { optional: true, nullable: true, column: 'strange name' })",
+    'strangeName?: string | null',
+    "@Field('string', { maxLength: 9, default: '0', nullable: true, column: 'zip-Code' })",
   ])('have %s', (line) => {
     expect(sources.get('product.ts')).toContain(line)
   })
@@ -186,6 +189,13 @@ describe('the records of a database of PostgreSQL', () => {
     expect(sources.get(file)).toContain(line)
   })
 
+  it('have one record for a partitioned table, and none for its partitions', () => {
+    const files = [...sources.keys()].filter((name) => name.startsWith('measurement'))
+    expect(files.sort()).toEqual(['measurement-note.ts', 'measurement.ts'])
+    expect(sources.get('measurement-note.ts')).toContain('@BelongsTo(() => Measurement')
+    expect(sources.get('measurement.ts')).toContain('measurementNotes!: Rel<MeasurementNote[]>')
+  })
+
   it('have the schemas of their tables', () => {
     expect(sources.get('billing-order.ts')).toContain(
       "@Record({ table: 'orders', schema: 'billing', managed: false })",
@@ -198,6 +208,17 @@ describe('the records of a database of PostgreSQL', () => {
     for (const [name, text] of sources)
       expect([name, await format(text, style)]).toEqual([name, text])
   })
+})
+
+it('names a materialized view that was never refreshed', async () => {
+  const url = await server.createDatabase()
+  const database = await connect(url)
+  await runSql(database, 'create materialized view sales as select 1 as total with no data')
+  await database.close()
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+  const { out } = await runIn(folder, ['pull', url])
+  expect(out).toContain('sales cannot be read before refresh materialized view sales.')
+  await rm(folder, { recursive: true })
 })
 
 it('opens a file by its path, and says if there is none', async () => {
