@@ -5,7 +5,15 @@ import { el, listen, newId, replace } from './element.js'
 import { showError, showStatus } from './notices.js'
 import { markBusy } from './form.js'
 import { link, pathTo } from './navigation.js'
-import { displayLabel, keyFieldsOf, labelAt, labelOf, type RecordInfo } from './schema.js'
+import {
+  displayLabel,
+  keyFieldsOf,
+  labelAt,
+  labelOf,
+  recordNamed,
+  type RecordInfo,
+  type RelationInfo,
+} from './schema.js'
 import { openView } from './view.js'
 import { withCount } from './format.js'
 import { translate } from './translate.js'
@@ -97,7 +105,9 @@ class ImportView {
     const names = [
       ...record.fields.map((field) => withName(displayLabel(record, field), field.name)),
       ...(record.relations ?? []).flatMap((relation) =>
-        relation.ids === undefined ? [] : withName(labelOf(relation), relation.ids),
+        relation.ids === undefined
+          ? []
+          : linkColumns(relation, relation.ids).map((name) => withName(labelOf(relation), name)),
       ),
     ]
     return translate('importHelp', {
@@ -220,4 +230,10 @@ class ImportView {
       el('tbody', {}, ...rows),
     )
   }
+}
+
+/** The columns of linked rows: a key of several fields has one for each field. */
+function linkColumns({ to }: RelationInfo, ids: string): readonly string[] {
+  const parts = recordNamed(to)?.keyFields
+  return parts === undefined ? [ids] : parts.map((part) => `${ids}.${part}`)
 }

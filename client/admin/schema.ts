@@ -213,7 +213,8 @@ export function displayLabel(record: RecordInfo, field: FieldInfo): string {
 export function labelAt(record: RecordInfo, name: string): string {
   const field = fieldOf(record, name)
   if (field !== undefined) return displayLabel(record, field)
-  const relation = record.relations?.find((one) => one.ids === name || one.name === name)
+  const [property] = name.split('.')
+  const relation = record.relations?.find((one) => one.ids === property || one.name === name)
   return relation === undefined ? name : labelOf(relation)
 }
 

@@ -5,7 +5,7 @@ import { option } from '../options/option.js'
 import { toClientRow, type FieldDescription } from '../records/rest/record-rights.js'
 import { writeLine } from './cell-text.js'
 import { toCsvRecords, type ImportableRecords, type CsvValues } from './csv-records.js'
-import { linkColumnsOf, linkedKeys, type LinkColumn } from './link-columns.js'
+import { linkColumnsOf, toLinksCell, type LinkColumn } from './link-columns.js'
 
 const exportRowsOptions = declareOptions({
   /** The filter and the order, as in the address of a list of `crud`: `{ status: 'open', orderBy: '-id' }`. Default: all rows, by key. */
@@ -43,7 +43,7 @@ export async function exportRows(
   const allNames = [...rights.fields, ...links].map(({ name }) => name)
   const names = columns === undefined ? allNames : allNames.filter((name) => columns.includes(name))
   const linkColumns = links.filter(({ name }) => names.includes(name))
-  const relations = linkColumns.map(({ relation }) => relation)
+  const relations = [...new Set(linkColumns.map(({ relation }) => relation))]
   const pages = csvRecords.pages(query, relations)[Symbol.asyncIterator]()
   const jsonNames = rights.fields.filter(isJson).map(({ name }) => name)
   const toLine = (row: object): string => {
@@ -79,6 +79,6 @@ export function toCellValue(field: FieldDescription, value: unknown): unknown {
 
 /** Adds the cells of the link columns to the row. Changes the row. */
 function addLinkedKeys(row: CsvValues, linkColumns: readonly LinkColumn[]): CsvValues {
-  for (const column of linkColumns) row[column.name] = linkedKeys(row, column).join(';') || null
+  for (const column of linkColumns) row[column.name] = toLinksCell(row, column)
   return row
 }

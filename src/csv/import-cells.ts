@@ -1,19 +1,20 @@
 /** Parses the cells of a row of an imported file. */
 import { parseJson } from '../core/json.js'
 import type { FieldError } from '../errors/field-error.js'
+import type { DescribedKey } from '../records/rest/record-rights.js'
 import { HttpError } from '../errors/http-error.js'
 import { readCell, readNumber, writeCell, type Cell } from './cell-text.js'
 import type { CsvValues } from './csv-records.js'
 import { toCellValue } from './export-rows.js'
 import type { FieldColumn, ImportColumn } from './import-columns.js'
-import { readKeys, type LinkColumn } from './link-columns.js'
+import { readKeys, readKeysOfParts, type LinkColumn, type ParsedLinks } from './link-columns.js'
 
 /** The parsed cells of a row. */
 export interface ParsedRow {
   readonly values: CsvValues
   /** Cells that the caller cannot change. They must equal the stored values. */
   readonly fixed: readonly FixedCell[]
-  readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
+  readonly links: readonly ParsedLinks[]
   /** Errors of cells that cannot be parsed. */
   readonly errors: readonly FieldError[]
 }
@@ -28,21 +29,55 @@ export function parseRow(
   const values: CsvValues = {}
   const errors: FieldError[] = []
   const fixed: FixedCell[] = []
-  const links: [column: LinkColumn, keys: (string | number)[]][] = []
+  const links: ParsedLinks[] = []
+  const parts = new Map<string, [column: LinkColumn, cell: Cell][]>()
   for (const [index, column] of columns.entries()) {
     const cell = cells[index] ?? { text: '', quoted: false }
     if (column.use === 'fixed' || column.use === 'forbidden') fixed.push([column, cell.text])
-    if (column.use === 'links') {
+    if (column.use === 'links' && column.part !== undefined)
+      parts.set(column.ids, [...(parts.get(column.ids) ?? []), [column, cell]])
+    else if (column.use === 'links') {
       const keys = readKeys(column, cell)
       if (keys === undefined) errors.push(cellError(column, 'keys', 'must be keys: 3;17'))
-      else links.push([column, keys])
+      else links.push({ column, keys })
     }
     if (column.use !== 'value') continue
     const value = parseValue(column, cell, isNew)
     if (value === unreadable) errors.push(unreadableCell(column))
     else if (value !== undefined) values[column.name] = value
   }
+  for (const cellsOfKey of parts.values()) {
+    const [[column]] = cellsOfKey as [[LinkColumn, Cell]]
+    const keys = readKeysOfParts(cellsOfKey)
+    if (keys === undefined) errors.push(cellError(column, 'keys', partsText(column)))
+    else links.push({ column, keys })
+  }
   return { values, fixed, links, errors }
+}
+
+function partsText({ ids, key: { parts = [] } }: LinkColumn): string {
+  const names = parts.map((name) => `${ids}.${name}`).join(' and ')
+  return `must be lists of the same length in ${names}: 3;17`
+}
+
+/**
+ * The key of a row, where people give keys: from the cells of its fields.
+ *
+ * @returns undefined if a field is missing, empty or not of its kind
+ */
+export function readGivenKey(
+  cells: readonly Cell[],
+  columns: readonly ImportColumn[],
+  { parts = [], read }: DescribedKey,
+): string | undefined {
+  const values = parts.map((name) => {
+    const index = columns.findIndex((column) => column.name === name)
+    const column = columns[index]
+    if (column === undefined || column.use === 'links') return undefined
+    return parseValue(column, cells[index] ?? { text: '', quoted: false }, true)
+  })
+  const isComplete = values.every((value) => value !== undefined && value !== unreadable)
+  return isComplete ? read(JSON.stringify(values)) : undefined
 }
 
 /**

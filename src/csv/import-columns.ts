@@ -97,7 +97,8 @@ function useOf(
   { key, version }: RecordRights,
   writableNames: ReadonlySet<string>,
 ): FieldColumn['use'] {
-  if (name === key.name) return 'key'
+  // A key that people give has values like other fields.
+  if (key.parts === undefined && name === key.name) return 'key'
   if (name === version) return 'version'
   if (writable) return 'value'
   return writableNames.has(name) ? 'forbidden' : 'fixed'

@@ -3,15 +3,22 @@ import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import {
   toClientRow,
+  type DescribedKey,
   type RecordDescription,
   type RecordRights,
 } from '../records/rest/record-rights.js'
 import type { Cell } from './cell-text.js'
 import type { CsvRecords, CsvValues } from './csv-records.js'
-import { findFixedCellErrors, forbidden, parseRow, type ParsedRow } from './import-cells.js'
+import {
+  findFixedCellErrors,
+  forbidden,
+  parseRow,
+  readGivenKey,
+  type ParsedRow,
+} from './import-cells.js'
 import type { ImportColumn } from './import-columns.js'
 import type { WritableRecords } from './import-writers.js'
-import { linkedKeys } from './link-columns.js'
+import { linkedKeys, toLinkInput } from './link-columns.js'
 
 /** What the rows of a file are written to. */
 export interface ImportTarget {
@@ -20,19 +27,49 @@ export interface ImportTarget {
   readonly columns: readonly ImportColumn[]
 }
 
+export interface WrittenRow {
+  readonly row: object
+  readonly isNew: boolean
+}
+
 /**
- * Creates the row, or updates it if the cells have a key.
+ * Creates the row, or updates it if the cells have a key. If people give keys, a row whose key no row has is new.
  *
- * @returns the written row
  * @throws {HttpError} with the errors of all cells and fields
  */
 export async function writeRow(
+  target: ImportTarget,
+  writer: WritableRecords,
+  cells: readonly Cell[],
+): Promise<WrittenRow> {
+  const { records, rights, columns } = target
+  if (cells.length > columns.length) throw moreCellsThanColumns(cells, columns)
+  const identity = readIdentity(cells, columns, rights.key)
+  const { id } = identity
+  const isGiven = rights.key.parts !== undefined && id !== undefined
+  const isNew = isGiven && rights.may.read && (await records.find(id, [])) === null
+  const row = await writeAs(target, writer, cells, isNew ? noIdentity : identity)
+  if (row !== null) return { row, isNew: isNew || id === undefined }
+  if (!isGiven || rights.may.read) throw noSuchRow(rights)
+  // Who may not read the row only learns this from the update.
+  const created = await writeAs(target, writer, cells, noIdentity)
+  return { row: created as object, isNew: true }
+}
+
+interface RowIdentity {
+  readonly id: string | undefined
+  readonly version: number | undefined
+}
+
+const noIdentity: RowIdentity = { id: undefined, version: undefined }
+
+/** @returns the written row, or null if no row has the key */
+async function writeAs(
   { records, rights, columns }: ImportTarget,
   writer: WritableRecords,
   cells: readonly Cell[],
-): Promise<object> {
-  if (cells.length > columns.length) throw moreCellsThanColumns(cells, columns)
-  const { id, version } = readIdentity(cells, columns)
+  { id, version }: RowIdentity,
+): Promise<object | null> {
   const operation = id === undefined ? 'create' : 'update'
   if (!rights.may[operation]) throw forbidden('', `you may not ${operation} rows`)
   const { values, fixed, links, errors } = parseRow(cells, columns, id === undefined)
@@ -40,32 +77,34 @@ export async function writeRow(
   const stored = isCompared ? await readStored(records, rights, id, links) : undefined
   const cellErrors = [...errors, ...findFixedCellErrors(fixed, stored)]
   const changedLinks = links.filter(
-    ([column, keys]) => !haveSameKeys(keys, stored === undefined ? [] : linkedKeys(stored, column)),
+    ({ column, keys }) =>
+      !haveSameKeys(keys, stored === undefined ? [] : linkedKeys(stored, column)),
   )
+  // A key never changes.
+  if (id !== undefined)
+    for (const name of rights.key.parts ?? []) Reflect.deleteProperty(values, name)
   addLinks(values, changedLinks, records.described)
-  const written = await withAllErrors(cellErrors, () =>
+  return withAllErrors(cellErrors, () =>
     id === undefined
       ? writer.create(values)
       : writer.update(id, values, version === undefined ? undefined : [version]),
   )
-  if (written === null) throw noSuchRow(rights)
-  return written
 }
 
 /** The key and the version in the cells of a row. */
 function readIdentity(
   cells: readonly Cell[],
   columns: readonly ImportColumn[],
-): { id: string | undefined; version: number | undefined } {
+  key: DescribedKey,
+): RowIdentity {
   const textOf = (use: ImportColumn['use']): string => {
     const index = columns.findIndex((column) => column.use === use)
     return index === -1 ? '' : (cells[index]?.text.trim() ?? '')
   }
-  const [id, version] = [textOf('key'), textOf('version')]
-  return {
-    id: id === '' ? undefined : id,
-    version: version === '' || id === '' ? undefined : Number(version),
-  }
+  const version = textOf('version')
+  const id = key.parts === undefined ? textOf('key') : readGivenKey(cells, columns, key)
+  if (id === undefined || id === '') return noIdentity
+  return { id, version: version === '' ? undefined : Number(version) }
 }
 
 /** The row with linked rows, to compare its cells. Empty for a caller who may not read it, whose file has no such cells. */
@@ -76,7 +115,7 @@ async function readStored(
   links: ParsedRow['links'],
 ): Promise<CsvValues> {
   if (!rights.may.read) return {}
-  const relations = links.map(([{ relation }]) => relation)
+  const relations = links.map(({ column: { relation } }) => relation)
   const before = await records.find(id, relations)
   if (before === null) throw noSuchRow(rights)
   return toClientRow(before, rights)
@@ -93,10 +132,11 @@ function addLinks(
   changedLinks: ParsedRow['links'],
   { relations }: RecordDescription,
 ): void {
-  for (const [{ name, linkable }, keys] of changedLinks) {
-    if (!linkable && relations.some((relation) => relation.ids === name && relation.linkable))
-      throw forbidden(name)
-    values[name] = keys
+  for (const { column, keys } of changedLinks) {
+    const { ids, linkable } = column
+    if (!linkable && relations.some((relation) => relation.ids === ids && relation.linkable))
+      throw forbidden(ids)
+    values[ids] = toLinkInput(column, keys)
   }
 }
 
@@ -132,7 +172,8 @@ function moreCellsThanColumns(cells: readonly Cell[], columns: readonly ImportCo
 }
 
 function noSuchRow({ key }: RecordRights): HttpError {
-  return invalid([{ path: key.name, code: 'noSuchRow', message: 'There is no such row.' }])
+  const [path = key.name] = key.parts ?? []
+  return invalid([{ path, code: 'noSuchRow', message: 'There is no such row.' }])
 }
 
 function invalid(errors: readonly FieldError[]): HttpError {

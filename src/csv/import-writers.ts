@@ -1,7 +1,7 @@
 /** The ways in which the rows of an import are written, or only checked. */
 import { EarlierChecks } from '../records/clients/check-row.js'
 import type { DescribedKey } from '../records/rest/record-rights.js'
-import type { CsvRecords } from './csv-records.js'
+import type { CsvRecords, CsvValues } from './csv-records.js'
 
 export type WritableRecords = Pick<CsvRecords, 'create' | 'update'>
 
@@ -35,7 +35,9 @@ export function checkingWriter(records: CsvRecords): ImportWriter {
         async create(values) {
           const isChanged = isChangedBefore(row)
           const checked = await records.checkCreate(values, { isChanged, earlier })
-          return { ...(keepsValues && checked), [key.name]: `new ${++created}` }
+          const identity =
+            key.parts === undefined ? { [key.name]: `new ${++created}` } : pick(values, key.parts)
+          return { ...(keepsValues && checked), ...identity }
         },
         async update(id, values, expected) {
           const options = { expected, isChanged: isChangedBefore(row), earlier }
@@ -43,13 +45,18 @@ export function checkingWriter(records: CsvRecords): ImportWriter {
           changes.add(row, toKeyText(id, key.kind), checking)
           const checked = await checking
           if (checked === null || keepsValues) return checked
-          return { [key.name]: (checked as Record<string, unknown>)[key.name] }
+          return pick(checked as CsvValues, key.parts ?? [key.name])
         },
       }),
   }
 }
 
+function pick(values: CsvValues, names: readonly string[]): CsvValues {
+  return Object.fromEntries(names.map((name) => [name, values[name]]))
+}
+
 function toKeyText(id: unknown, kind: DescribedKey['kind']): string {
+  if (kind === 'text') return String(id)
   const text = String(id).toLowerCase()
   return kind === 'integer' ? String(Number(text)) : text
 }

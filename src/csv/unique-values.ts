@@ -1,13 +1,16 @@
 /** Finds rows of an imported file that have the same value of a unique field. */
 import { HttpError } from '../errors/http-error.js'
-import type { RecordRights } from '../records/rest/record-rights.js'
+import type { DescribedKey, RecordRights } from '../records/rest/record-rights.js'
 import type { CsvValues } from './csv-records.js'
+import type { WrittenRow } from './import-row.js'
 
 /** A check stores nothing, so the database cannot find equal values in one file. */
 export class UniqueValues {
   readonly #groups: readonly (readonly string[])[]
   readonly #messages: ReadonlyMap<string, string | undefined>
-  readonly #key: string
+  readonly #key: DescribedKey
+  /** The keys of new rows, if people give them. */
+  readonly #newKeys = new Set<unknown>()
   /** The key of the row that has the values. */
   readonly #seen = new Map<string, unknown>()
 
@@ -21,13 +24,16 @@ export class UniqueValues {
     }
     this.#groups = [...groups.values()]
     this.#messages = new Map(fields.map(({ name, messages }) => [name, messages.unique]))
-    this.#key = key.name
+    this.#key = key
   }
 
-  /** @throws {HttpError} 409 if another row of the file has the same value */
-  add(written: object): void {
-    const stored = written as CsvValues
-    const id = stored[this.#key]
+  /** @throws {HttpError} 409 if another row of the file has the same value, or is new and has the same key */
+  add({ row, isNew }: WrittenRow): void {
+    const stored = row as CsvValues
+    const { parts, of } = this.#key
+    const id = of(row)
+    if (this.#newKeys.has(id)) throw this.#duplicateError(parts ?? [])
+    if (isNew && parts !== undefined && id !== null) this.#newKeys.add(id)
     for (const names of this.#groups) {
       const values = names.map((name) => stored[name])
       // Rows without a value are not duplicates.

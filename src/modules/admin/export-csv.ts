@@ -22,7 +22,10 @@ function withoutLinkColumns(
   { relations }: RecordRights,
 ): HttpRequest['query'] {
   const others = Object.entries(query).filter(([name]) => name !== 'fields')
-  const fieldNames = columns.filter((name) => relations.every(({ ids }) => ids !== name))
+  const isOf = (name: string, ids: string): boolean => name === ids || name.startsWith(`${ids}.`)
+  const fieldNames = columns.filter((name) =>
+    relations.every(({ ids }) => ids === undefined || !isOf(name, ids)),
+  )
   if (fieldNames.length > 0) others.push(['fields', fieldNames.join(',')])
   return Object.fromEntries(others)
 }

@@ -1,6 +1,7 @@
 /** Describes records, fields and actions to the page, as far as the caller may use them. See docs/maintainers/admin.md, Schema. */
 import {
   describeFields,
+  describeRecord,
   type FieldDescription,
   type Presentation,
   type RecordDescription,
@@ -214,7 +215,13 @@ export function labelsByName({ fields, relations }: RecordDescription): Map<stri
     const relation = relations.find((one) => isToOne(one) && one.by === name)
     labels.set(name, rules.label ?? toLabel(relation?.name ?? name))
   }
-  for (const { name, ids } of relations) if (ids !== undefined) labels.set(ids, toLabel(name))
+  for (const { name, ids, target } of relations) {
+    if (ids === undefined) continue
+    labels.set(ids, toLabel(name))
+    // A file has a column for each field of a key.
+    for (const part of describeRecord(target)?.key.parts ?? [])
+      labels.set(`${ids}.${part}`, `${toLabel(name)}: ${toLabel(part)}`)
+  }
   return labels
 }
 
