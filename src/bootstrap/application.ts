@@ -8,6 +8,7 @@ import { silentLog, type Log } from '../core/log.js'
 import { routeOfPromise } from '../serving/current-request.js'
 import { rolesOf } from '../auth/access.js'
 import type { Ending } from '../http/ending.js'
+import { handleWebRequest } from '../http/web/serve-web-request.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import { isOperational } from '../openapi/documented-route.js'
 import { reachable } from '../routing/route.js'
@@ -21,12 +22,7 @@ import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/class.js'
 import type { OpenApiDocument } from '../openapi/document.js'
-import {
-  injectRequest,
-  type InjectRequest,
-  type InjectResponse,
-  handleWebRequest,
-} from '../serving/inject.js'
+import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'
 
 /** Milliseconds that providers and the database have to stop, in a process that failed. */
 const closingTime = 5_000
@@ -219,8 +215,10 @@ export class Application {
    * Handles a web-standard request: for tests, serverless and other runtimes. An arrow function, so that it can be passed
    * to other code.
    */
-  readonly handle = (request: Request): Promise<Response> =>
-    handleWebRequest(this.#parts.dispatcher, request)
+  readonly handle = async (request: Request): Promise<Response> =>
+    handleWebRequest((incoming, outgoing) => {
+      this.#parts.dispatcher.serve(incoming, outgoing)
+    }, request)
 
   /**
    * Stops accepting requests, waits for running requests (10 s at most), then stops the providers. Calling it again is

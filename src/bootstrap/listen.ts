@@ -7,9 +7,11 @@ import type { Log } from '../core/log.js'
 import type { OtherProcesses } from '../engines/contract/engine.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import type { HeaderList } from '../http/header-list.js'
-import type { Bounds } from '../http/limits.js'
-import { type PortHandover, createNodeServer, type Times } from '../http/server.js'
+import { defaultBounds, type Bounds } from '../http/limits.js'
+import type { Listener, ListenerOptions, PortHandover, Times } from '../http/listener.js'
+import { createNodeServer, type NodeServerOptions } from '../http/server.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
+import { createBunServer } from '../http/web/bun-server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './cli-hooks.js'
 import type { Settings } from './options.js'
@@ -20,7 +22,7 @@ export interface PortListener {
   close(): Promise<void>
 }
 
-interface ListenOptions {
+interface OpenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
   /** Headers of responses to malformed requests. */
@@ -38,30 +40,11 @@ interface ListenOptions {
  * @returns `undefined` for an application that opens no port
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
-export async function listen(options: ListenOptions): Promise<PortListener | undefined> {
-  const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
+export async function listen(options: OpenOptions): Promise<PortListener | undefined> {
+  const { settings, log, portHandover } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
-  const server = createNodeServer({
-    times: portHandover === undefined ? settings.times : withShortLinger(settings.times),
-    bounds: countable(settings),
-    errorHeaders,
-    log,
-    upgrade,
-    // If other processes accept connections on the port, a closing process does not need to.
-    takesNew: !cluster.isWorker && portHandover === undefined,
-    serve:
-      take === undefined
-        ? (incoming, outgoing) => {
-            dispatcher.serve(incoming, outgoing)
-          }
-        : (incoming, outgoing) => {
-            if (!take(incoming, outgoing)) dispatcher.serve(incoming, outgoing)
-          },
-    refuse: (incoming, outgoing, error) => {
-      dispatcher.refuse(incoming, outgoing, error)
-    },
-  })
+  const server = createListener(options)
   try {
     const url = await server.listen(settings.port, settings.host, portHandover)
     return { url, close: () => server.close() }
@@ -69,6 +52,48 @@ export async function listen(options: ListenOptions): Promise<PortListener | und
     const problem = toPortProblem((cause as NodeJS.ErrnoException).code, settings)
     throw problem === undefined ? cause : new DeclarationError([problem], { cause })
   }
+}
+
+/** Chooses the server: Bun's own on Bun, unless the application needs what only Node's has. */
+function createListener(options: OpenOptions): Listener {
+  const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
+  const common: ListenerOptions = {
+    times: portHandover === undefined ? settings.times : withShortLinger(settings.times),
+    bounds: countable(settings),
+    errorHeaders,
+    log,
+    // If other processes accept connections on the port, a closing process does not need to.
+    takesNew: !cluster.isWorker && portHandover === undefined,
+    serve: (incoming, outgoing) => {
+      dispatcher.serve(incoming, outgoing)
+    },
+    refuse: (incoming, outgoing, error) => {
+      dispatcher.refuse(incoming, outgoing, error)
+    },
+  }
+  const bunServer = needsNodeServer(options) ? undefined : createBunServer(common)
+  if (bunServer !== undefined) return bunServer
+  const serve: NodeServerOptions['serve'] =
+    take === undefined
+      ? common.serve
+      : (incoming, outgoing) => {
+          if (!take(incoming, outgoing)) dispatcher.serve(incoming, outgoing)
+        }
+  return createNodeServer({ ...common, upgrade, serve })
+}
+
+/** Limits of connections, which Bun's server does not show. */
+const connectionLimits = ['connectionsByAddress', 'requests', 'unread'] as const
+
+/** Whether the application needs what other servers lack: connections of their own, sockets and shared ports. */
+function needsNodeServer({ settings, upgrade, take, portHandover }: OpenOptions): boolean {
+  return (
+    cluster.isWorker ||
+    upgrade !== undefined ||
+    take !== undefined ||
+    portHandover !== undefined ||
+    connectionLimits.some((name) => settings.bounds[name] !== defaultBounds[name])
+  )
 }
 
 /** Milliseconds for which existing connections are served while the next process waits for this one. */

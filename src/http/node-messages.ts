@@ -26,6 +26,13 @@ export interface Incoming extends ByteStream {
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[]
+  /**
+   * Set by requests whose headers are joined if they came more than once, also in `rawHeaders`. Returns one header, which
+   * costs less than all of them.
+   *
+   * @param name in lower case
+   */
+  readonly joinedHeader?: (name: string) => string | null
   readonly httpVersion: string
   /** The connection's peer; `encrypted` is true over TLS. */
   readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }

@@ -14,12 +14,25 @@ export function headError(incoming: Incoming, maxUrl: number): HttpError | undef
   if (url.length > maxUrl) {
     return new HttpError(414, `The URL is longer than ${maxUrl} bytes.`)
   }
-  const headers = incoming.rawHeaders
+  if (incoming.joinedHeader !== undefined) return joinedError(incoming)
+  return listError(incoming) ?? hostError(incoming) ?? codingError(incoming)
+}
+
+/** The server of such a request has read its framing, and rejects other codings. */
+function joinedError(incoming: Incoming): HttpError | undefined {
+  const hostProblem = checkHost(incoming.joinedHeader?.('host') ?? undefined)
+  if (hostProblem !== undefined || incoming.method === 'GET') return hostProblem
+  // Two values of the other headers that may occur only once are not valid when they are joined.
+  const isRepeated = incoming.joinedHeader?.('content-length')?.includes(',') === true
+  return isRepeated ? duplicateHeader('content-length') : undefined
+}
+
+function listError({ rawHeaders }: Incoming): HttpError | undefined {
   // Node drops further headers (see `createNodeServer`), and a dropped one could be important.
-  if (headers.length >= 2 * maxHeaders) {
+  if (rawHeaders.length >= 2 * maxHeaders) {
     return new HttpError(431, `There are ${maxHeaders} headers or more.`)
   }
-  return repeatedHeader(headers) ?? hostError(incoming) ?? codingError(incoming)
+  return repeatedHeader(rawHeaders)
 }
 
 /** If one of these headers occurs twice, a proxy and this server could read two different requests. */
@@ -28,13 +41,17 @@ function repeatedHeader(headers: readonly string[]): HttpError | undefined {
   for (let index = 0; index < headers.length; index += 2) {
     const bit = singleHeaderBit(headers[index] ?? '')
     if ((seenBits & bit) !== 0) {
-      return new HttpError(400, `The header ${clip(headers[index] ?? '')} is there twice.`, {
-        code: 'DUPLICATE_HEADER',
-      })
+      return duplicateHeader(headers[index] ?? '')
     }
     seenBits |= bit
   }
   return undefined
+}
+
+function duplicateHeader(name: string): HttpError {
+  return new HttpError(400, `The header ${clip(name)} is there twice.`, {
+    code: 'DUPLICATE_HEADER',
+  })
 }
 
 /** A bit for each header that may occur only once, 0 for other headers. The length of most names is decisive. */
@@ -59,11 +76,14 @@ let knownHost = ''
 const hostForm = /^(?:\[[\w:.%]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i
 
 /** An invalid host could act as markup, or name another server, in a link that the program builds from it. */
-function hostError(incoming: Incoming): HttpError | undefined {
-  const { host } = incoming.headers
+function hostError({ headers, httpVersion }: Incoming): HttpError | undefined {
+  const isNeeded = headers.host !== undefined || httpVersion === '1.1'
+  return isNeeded ? checkHost(headers.host) : undefined
+}
+
+function checkHost(host: string | undefined): HttpError | undefined {
   if (host === knownHost) return undefined
   if (host === undefined) {
-    if (incoming.httpVersion !== '1.1') return undefined
     return new HttpError(400, 'The header Host is missing.', { code: 'MISSING_HOST' })
   }
   if (hostForm.test(host)) {

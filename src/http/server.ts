@@ -6,141 +6,28 @@ import { once } from 'node:events'
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError, toErrorBody } from '../errors/http-error.js'
-import { declareOptions, type Option, type ValuesOf } from '../options/declare-options.js'
-import { option } from '../options/option.js'
-import { type Bounds, headBytes, maxHeaders } from './limits.js'
+import { headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
 import { listenAtSecondLoopback } from './second-loopback.js'
-import type { Log } from '../core/log.js'
 import { dropUnread } from './drain.js'
 import { Connections } from './connections.js'
 import { currentResponse, Pipelining } from './pipelining.js'
+import { Pressure } from './pressure.js'
 import { UnreadResponses } from './unread-responses.js'
-import type { Incoming, Outgoing } from './node-messages.js'
 import type { HeaderList } from './header-list.js'
 import { noSniff } from './response-head.js'
 import { overloadRefusal } from './refusals.js'
+import type { Listener, ListenerOptions, PortHandover } from './listener.js'
+import type { Outgoing } from './node-messages.js'
 import { parseWithoutUpgrade, type UpgradeHandler } from './upgrade.js'
 
-/** Hands the listening socket of a process over to the next one: `filigree dev`. */
-export interface PortHandover {
-  /** @returns the socket that is listening already, for `server.listen`. The server owns it from then on */
-  take(port: number, host: string): object | undefined
-  /** Called after a server has opened a new socket. */
-  opened(port: number, host: string, server: Server): void
-}
-
-/** Milliseconds between two checks. */
-const maxCheckInterval = 250
-
-/** Measures whether the event loop is overloaded. */
-class Pressure {
-  /**
-   * True while the event loop lags by more than the limit in two checks in a row. After a single long turn, waiting
-   * requests are served sooner than a client could retry.
-   */
-  isOver = false
-  readonly #limit: number
-  #timer: NodeJS.Timeout | undefined
-
-  /** @param limit maximum delay of the event loop in milliseconds; `Infinity` disables the check */
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  start(): void {
-    if (this.#timer !== undefined || this.#limit === Infinity) return
-    const every = Math.max(10, Math.min(maxCheckInterval, this.#limit))
-    let due = performance.now() + every
-    let wasOverdue = false
-    this.#timer = setInterval(() => {
-      const now = performance.now()
-      const isOverdue = now - due > this.#limit
-      this.isOver = isOverdue && wasOverdue
-      wasOverdue = isOverdue
-      due = now + every
-    }, every).unref()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-    this.isOver = false
-  }
-}
-
-const time = (defaultValue: number): Option<number, number> =>
-  option
-    .integer(1, 2 ** 31 - 1)
-    .shown()
-    .default(defaultValue)
-const timeOrOff = (defaultValue: number): Option<number, number> =>
-  option
-    .of<number>(
-      (value) => value === Infinity || (Number.isInteger(value) && isTimerTime(Number(value))),
-      `Give an integer from 1 to ${2 ** 31 - 1}, or Infinity for no limit.`,
-    )
-    .shown()
-    .default(defaultValue)
-
-/** The option `times` of `bootstrap`. */
-export const timesOptions = declareOptions({
-  /** Until the head of a request is complete; then 408. Default: 10,000. */
-  headers: time(10_000),
-  /** Until the body is complete; then 408. Default: 30,000. */
-  request: time(30_000),
-  /** The same for multipart bodies. Default: 120,000. */
-  upload: time(120_000),
-  /** Idle connections are closed after this time. Default: 5,000. */
-  keepAlive: time(5_000),
-  /** Until a handler's promise settles; then 503. Default: 30,000. */
-  handler: time(30_000),
-  /** While the server closes, it still serves connected clients for this time. Default: 500. */
-  linger: time(500),
-  /** A client that reads nothing of its response for this time is disconnected. Default: 30,000. */
-  stall: timeOrOff(30_000),
-  /** If the event loop lags by more than this time, requests get 503. Default: 1,000. */
-  delay: timeOrOff(1_000),
-  /** Until `close()` aborts requests that are still in flight. Default: 10,000. */
-  drain: time(10_000),
-})
-
-/** Timeouts, all in milliseconds. */
-export interface Times extends ValuesOf<typeof timesOptions> {}
-
-function isTimerTime(milliseconds: number): boolean {
-  return milliseconds >= 1 && milliseconds < 2 ** 31
-}
-
-export interface NodeServerOptions {
-  readonly times: Times
-  readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests' | 'unread'>
-  readonly log: Log
-  /** Processes every request that could be parsed. Must not throw. */
+export interface NodeServerOptions extends Omit<ListenerOptions, 'serve'> {
   readonly serve: (incoming: IncomingMessage, outgoing: Outgoing) => void
-  /** Responds with an error before routing. Must not throw. */
-  readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
   /** Takes connections that request another protocol. Default: they are served like other requests. */
   readonly upgrade?: UpgradeHandler | undefined
-  /**
-   * True if new connections are still served while the server closes. Set to false if other processes accept them.
-   * Default: true.
-   */
-  readonly takesNew?: boolean
-  /** Headers of responses to malformed requests. */
-  readonly errorHeaders: HeaderList
 }
 
-export interface NodeServer {
-  /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects if the port is in use */
-  listen(port: number, host: string, portHandover?: PortHandover): Promise<string>
-  /**
-   * Serves connected clients and new connections with `Connection: close` for `times.linger`, then stops accepting,
-   * lets requests in flight end, and aborts them after `times.drain`.
-   */
-  close(): Promise<void>
-}
-
-export function createNodeServer(options: NodeServerOptions): NodeServer {
+export function createNodeServer(options: NodeServerOptions): Listener {
   const { times, bounds } = options
   const server = createServer({
     maxHeaderSize: headBytes,
@@ -308,7 +195,7 @@ function listenAt(
   })
 }
 
-function toUrl({ address, family, port }: AddressInfo): string {
+export function toUrl({ address, family, port }: AddressInfo): string {
   const everywhere = address === '::' || address === '0.0.0.0'
   const host = everywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   return `http://${host}:${port}`

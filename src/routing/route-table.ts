@@ -73,13 +73,18 @@ function isWellFormed(path: string): boolean {
   }
 }
 
+/** The part of a request that selects a version. Its headers may be read only then. */
+interface SentRequest {
+  readonly headers: IncomingHttpHeaders
+}
+
 /** The interface of both tables for requests. */
 export interface RouteLookup<T extends object> {
   match(
     method: string,
     path: string,
     values: (string | number)[],
-    headers: IncomingHttpHeaders,
+    request: SentRequest,
   ): T | undefined
   /** @param headers of the request. Default: the methods of all versions */
   allowedMethods(path: string, headers?: IncomingHttpHeaders): string[]
@@ -108,9 +113,9 @@ export class VersionedTable<T extends object> implements RouteLookup<T> {
     method: string,
     path: string,
     values: (string | number)[],
-    headers: IncomingHttpHeaders,
+    request: SentRequest,
   ): T | undefined {
-    const found = this.#tableFor(headers)?.match(method, path, values)
+    const found = this.#tableFor(request.headers)?.match(method, path, values)
     if (found !== undefined) return found
     values.length = 0
     return this.#common.match(method, path, values)

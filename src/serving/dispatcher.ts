@@ -136,7 +136,7 @@ export class Dispatcher {
         return
       }
       const { method, sentPath, pathValues } = request
-      const found = this.#table.match(method, sentPath, pathValues, incoming.headers)
+      const found = this.#table.match(method, sentPath, pathValues, incoming)
       const route = found ?? this.#unmatchedRoute
       if (route === undefined) {
         this.#pipeline.fail(request, this.#unmatched(request))

@@ -1,13 +1,7 @@
-/** Serves requests without a port: `inject` for tests, and web-standard requests. */
+/** Serves requests without a port: `inject`, for tests. */
 
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import { createIncoming } from '../http/in-memory/fake-request.js'
-import {
-  FakeResponse,
-  type CollectedResponse,
-  type ResponseHead,
-} from '../http/in-memory/fake-response.js'
+import { FakeResponse, type CollectedResponse } from '../http/in-memory/fake-response.js'
 import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -159,56 +153,4 @@ function toInjectResponse({
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const body = bytes.toString('utf8')
   return { status, headers, body, bytes, json: () => JSON.parse(body) as unknown }
-}
-
-const withoutBody: readonly number[] = [204, 205, 304]
-
-/**
- * Serves a web-standard `Request` through the pipeline of the server. Source: Fetch standard.
- *
- * @returns the response, whose body streams. Rejects only if the connection was cut off before the response began
- */
-export async function handleWebRequest(
-  dispatcher: Pick<Dispatcher, 'serve'>,
-  request: Request,
-): Promise<Response> {
-  const url = new URL(request.url)
-  const headers = new Headers(request.headers)
-  if (!headers.has('host')) headers.set('host', url.host)
-  const hasBody = request.body !== null
-  const isFramed = headers.has('content-length') || headers.has('transfer-encoding')
-  if (hasBody && !isFramed) headers.set('transfer-encoding', 'chunked')
-  const incoming = createIncoming({
-    method: request.method,
-    url: url.pathname + url.search,
-    headers,
-    encrypted: url.protocol === 'https:',
-    body: hasBody ? Readable.fromWeb(request.body as ReadableStream<Uint8Array>) : undefined,
-  })
-  const outgoing = new FakeResponse()
-  if (request.signal.aborted) outgoing.destroy()
-  else {
-    request.signal.addEventListener('abort', () => outgoing.destroy(), { once: true })
-    dispatcher.serve(incoming, outgoing)
-  }
-  const head = await outgoing.head
-  return toWebResponse(outgoing, head, request.method === 'HEAD')
-}
-
-function toWebResponse(
-  outgoing: FakeResponse,
-  { status, headers: list }: ResponseHead,
-  isHead: boolean,
-): Response {
-  const headers = new Headers()
-  for (const [name, value] of list) {
-    // These headers concern the connection. The server that sends the response sets them.
-    if (!/^(?:connection|transfer-encoding)$/i.test(name)) headers.append(name, value)
-  }
-  if (isHead || withoutBody.includes(status)) {
-    outgoing.body.resume()
-    return new Response(null, { status, headers })
-  }
-  const body = Readable.toWeb(outgoing.body) as globalThis.ReadableStream<Uint8Array>
-  return new Response(body, { status, headers })
 }

@@ -10,11 +10,12 @@ import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** The contract of databases, and the suites of the drivers. */
+/** The contract of databases, the suites of the drivers, and what clients see of a server. */
 export const contractSuites = [
   'test/records/sqlite.test.ts',
   'test/engines/sqlite-drivers.test.ts',
   'test/engines/reader-threads.test.ts',
+  'test/bootstrap/listener.test.ts',
 ]
 
 /**

@@ -1,7 +1,7 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
 import type { AttachedHost, DevelopmentHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
-import type { PortHandover } from '../../http/server.js'
+import type { PortHandover } from '../../http/listener.js'
 import { learnSecrets } from '../../bootstrap/learn-secrets.js'
 import { toLoggableError, withLoggableErrors } from '../../serving/redaction/loggable-error.js'
 import { createPage } from './page.js'

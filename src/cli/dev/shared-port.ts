@@ -13,7 +13,7 @@ import type {
   ListenAddress,
   ListeningSocket,
 } from './child-process.js'
-import type { PortHandover } from '../../http/server.js'
+import type { PortHandover } from '../../http/listener.js'
 import { UnavailableServer } from './failure-pages.js'
 
 /**

@@ -1,4 +1,4 @@
-/** Requests without a socket: of `inject`, `handle(Request)` and connections that carry several requests. */
+/** Requests without a socket: of `inject`, and of connections that carry several requests. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Incoming } from '../node-messages.js'
