@@ -70,7 +70,7 @@ async function load(file: string, { createDatabase }: PostgresServer) {
 
 function print(title: string, checked: CheckedPull, [loading, checking]: number[]): void {
   const { report, typeErrors, startErrors, migrations, second, isUnchanged } = checked
-  const { listErrors, queryErrors, creations, folder, times } = checked
+  const { listErrors, queryErrors, brokenViews, creations, folder, times } = checked
   const counts = ['created', 'refused', 'failed'].map(
     (outcome) => `${creations.filter((one) => one.outcome === outcome).length} ${outcome}`,
   )
@@ -87,6 +87,7 @@ ${title}
   database unchanged:  ${isUnchanged ? 'ok' : 'FAILED'}
   lists:               ${passed(listErrors)}
   nested queries:      ${passed(queryErrors)}
+  broken views:        ${brokenViews.length}
   creates:             ${counts.join(', ')}
   left out:            ${report.leftOut.length}, remarks: ${report.remarks.length}`)
   const details = [
@@ -94,6 +95,7 @@ ${title}
     ...[startErrors, second.differences, listErrors, queryErrors].flatMap((one) =>
       one.slice(0, 20),
     ),
+    ...brokenViews.map((one) => `the view fails in the database itself: ${one}`),
     ...creations
       .filter(({ outcome }) => outcome !== 'created')
       .map(({ record, outcome, reason = '' }) => `${outcome} ${record}: ${reason}`),

@@ -89,6 +89,7 @@ export const postgresShop = `
   create table measurement_notes_0 partition of measurement_notes for values with (modulus 2, remainder 0);
   create table measurement_notes_1 partition of measurement_notes for values with (modulus 2, remainder 1);
   create view active_customers as select id, "fullName" as name from customers where active;
+  create view broken as select 1 / (id - id) as value from customers;
   create materialized view sales as select status, count(*) as count from orders group by status;
   create table "order" (id serial primary key, "select" text);
   create table record (id serial primary key, "toJSON" text, "and" text);
