@@ -91,7 +91,7 @@ export class Clients {
     let status = 0
     let text = ''
     try {
-      const response = await fetch(`${this.#urls[process]}${path}`, {
+      const response = await fetch(`${this.#urls[process] ?? ''}${path}`, {
         method,
         headers: {
           'x-forwarded-for': client,
@@ -157,7 +157,7 @@ export class Clients {
       process,
       client: `10.3.${process}.1`,
       method: 'PATCH',
-      path: `/${lists[process]}/${id}`,
+      path: `/${lists[process] ?? ''}/${id}`,
       body: { count },
     })
     if (status > 0 && status < 400) this.changes.push({ process, id, count, at: performance.now() })

@@ -59,10 +59,9 @@ export class Cluster {
     await chmod(folder, 0o755)
     const ports = new Set<number>()
     while (ports.size < 9) ports.add(await freePort())
-    const [, , , ...shared] = ports
     // etcd also listens for other members.
-    const [peer = 0] = ports
-    const cluster = new Cluster(programs, folder, [...[...ports].slice(1, 3), ...shared])
+    const [peer = 0, ...others] = ports
+    const cluster = new Cluster(programs, folder, others)
     try {
       await cluster.#startEtcd(peer)
       for (const node of cluster.nodes) await cluster.#prepare(node)

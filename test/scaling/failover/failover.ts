@@ -58,7 +58,7 @@ async function run(options: Settings, cluster: Cluster, children: ChildProcess[]
   await createLists(clients)
   const watches = urls.map(() => new LiveWatch())
   for (const [index, watch] of watches.entries())
-    await watch.start(`${urls[index]}/${lists[1 - index]}?limit=100`)
+    await watch.start(`${urls[index] ?? ''}/${lists[1 - index] ?? ''}?limit=100`)
   clients.start(options.keyClients, options.keyRate)
   const rounds: Round[] = []
   const count = 2 * options.rounds

@@ -19,7 +19,7 @@ export class LiveWatch {
   readonly seen: Seen[] = []
   /** How often the server ended the stream. The client then opens it again. */
   ended = 0
-  #isOver = false
+  #isStopped = false
   #leave: () => void = () => undefined
 
   /** @param url the address of the list */
@@ -29,7 +29,7 @@ export class LiveWatch {
   }
 
   stop(): void {
-    this.#isOver = true
+    this.#isStopped = true
     this.#leave()
   }
 
@@ -40,7 +40,7 @@ export class LiveWatch {
 
   async #follow(url: string, first: Awaited<ReturnType<typeof openLive>>): Promise<void> {
     let client: typeof first | undefined = first
-    while (!this.#isOver) {
+    while (!this.#isOver()) {
       const current = client ?? (await openLive(url).catch(() => undefined))
       client = undefined
       if (current === undefined) {
@@ -52,8 +52,13 @@ export class LiveWatch {
       }
       for (let event = await current.next(); event !== undefined; event = await current.next())
         if (event.event === 'live') this.#apply(JSON.parse(event.data) as Message)
-      if (!this.#isOver) this.ended++
+      if (!this.#isOver()) this.ended++
     }
+  }
+
+  /** A method, because it changes while the client waits. */
+  #isOver(): boolean {
+    return this.#isStopped
   }
 
   #apply(message: Message): void {

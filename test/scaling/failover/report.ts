@@ -32,12 +32,14 @@ export function printReport(rounds: readonly Round[], outcome: Outcome): void {
         whole(outcome.longestKeys[index] ?? 0),
       ].join(' '),
     )
-  const [first, second] = outcome.outageReads
+  const [without = '', withReplicas = ''] = outcome.outageReads.map(
+    ({ all, answered }) => `${answered} of ${all}`,
+  )
   console.log(`
 purchases   ${purchases} acknowledged, ${lost} lost, ${half} written by half
 keys        ${keys}, ${retriedKeys} sent again, ${wrongKeys} without exactly one row
 jobs        ${jobs} added, ${jobsLost} did not run, ${jobsAgain} ran again
-reads       ${outcome.reads}. During the outages ${first?.answered} of ${first?.all} were answered without replicas, and ${second?.answered} of ${second?.all} with replicas
+reads       ${outcome.reads}. During the outages ${without} were answered without replicas, and ${withReplicas} with replicas
 responses   ${JSON.stringify(outcome.statuses)}`)
   for (const [message, count] of Object.entries(outcome.warnings))
     console.log(`log         ${count} × ${message}`)

@@ -27,10 +27,11 @@ export function readSettings(
     Object.entries(defaults).map(([name, { value }]) => [name, value]),
   )
   for (let index = 0; index < args.length; index += 2) {
-    const name = (args[index] ?? '').slice(2)
+    const arg = args[index] ?? ''
+    const name = arg.slice(2)
     const value = Number(args[index + 1] ?? NaN)
-    if (!args[index]?.startsWith('--') || !Object.hasOwn(defaults, name))
-      return { text: `Unknown option "${args[index]}".\n\n${help()}`, failed: true }
+    if (!arg.startsWith('--') || !Object.hasOwn(defaults, name))
+      return { text: `Unknown option "${arg}".\n\n${help()}`, failed: true }
     if (!Number.isInteger(value) || value < 1)
       return { text: `--${name} needs a whole number of 1 or more.`, failed: true }
     settings[name] = value
