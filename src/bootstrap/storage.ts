@@ -150,6 +150,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         log.warn({}, `A query reads a complete table. ${advice}`)
       scans = new ScanLog(database, servedRoute)
     }
+    database.routeOf = servedRoute
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),

@@ -100,6 +100,8 @@ export class Database implements Source {
   readonly readHandlers: ReadHandlers
   /** The request whose work begins in this turn of the event loop. */
   startingRequest: ClientWriting | undefined = undefined
+  /** The route of the running code, for the log. Set by an application. */
+  routeOf: () => string | undefined = () => undefined
   /** Functions that end the open iterables of `changes`. */
   readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined

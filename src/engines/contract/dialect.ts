@@ -176,6 +176,8 @@ export interface DialectAbilities {
   readonly nestedComments: boolean
   /** It may stop to respond, because it is another process: waits for it need a limit. */
   readonly outages: boolean
+  /** A transaction is `serializable` even if it uses several shards. */
+  readonly isolatesShards: boolean
 }
 
 /** The types of columns. */

@@ -70,6 +70,7 @@ export const sqliteDialect: Dialect = {
     readOnlyTransactions: false,
     nestedComments: false,
     outages: false,
+    isolatesShards: true,
   },
   types: {
     columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {

@@ -7,6 +7,7 @@ import { TransactionError } from '../../core/transaction.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Results, ResultKind, Runner, Values } from '../../engines/contract/engine.js'
 import { isWrite, type Statement } from '../../engines/contract/statement.js'
+import type { ShardWatch } from './shard-watch.js'
 
 /**
  * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled back.
@@ -26,8 +27,11 @@ export class GuardedRunner implements Runner {
   #runningStatements = 0
   #onIdle: (() => void)[] = []
 
-  constructor(inner: Runner) {
+  readonly #watch: ShardWatch | undefined
+
+  constructor(inner: Runner, watch?: ShardWatch) {
     this.inner = inner
+    this.#watch = watch
   }
 
   run<W extends ResultKind>(
@@ -36,6 +40,7 @@ export class GuardedRunner implements Runner {
     resultForm: W,
   ): MaybePromise<Results[W]> {
     this.checkNotFailed()
+    this.#watch?.check(statement, values)
     if (isWrite(statement)) this.hasWritten = true
     if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
     try {

@@ -17,6 +17,7 @@ import { CallTracking, type CallContext, type WritingRequest } from './call-trac
 import { Scope, type ScopeHost } from './scope.js'
 import { GuardedRunner } from './transaction-runners.js'
 import type { ReadHandlers } from './read-handlers.js'
+import { ShardWatch } from './shard-watch.js'
 import {
   Deadline,
   Retries,
@@ -44,6 +45,8 @@ interface UntrackedWork {
   /** The request whose work begins in this turn of the event loop. */
   readonly startingRequest: ClientWriting | undefined
   readonly readHandlers: ReadHandlers
+  /** The route of the running code, for the log. */
+  readonly routeOf: () => string | undefined
 }
 
 export class Transactions implements ScopeHost {
@@ -53,6 +56,8 @@ export class Transactions implements ScopeHost {
   readonly feed: ChangeFeed
   readonly #log: Log
   readonly #untracked: UntrackedWork
+  /** The routes whose transactions over several shards are in the log. */
+  readonly #warnedRoutes = new Set<string | undefined>()
   /** Work before commits, by request. Undefined until the first registration. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   constructor(context: RecordsContext, feed: ChangeFeed, log: Log, untracked: UntrackedWork) {
@@ -169,12 +174,13 @@ export class Transactions implements ScopeHost {
       return outer.nested(work, options.timeout)
     }
     const { isolation = defaultIsolation, timeout } = options
-    if (writing === undefined) return this.#runUntilDone(work, { isolation, timeout })
+    const mustIsolate = options.isolation === 'serializable'
+    if (writing === undefined) return this.#runUntilDone(work, { isolation, timeout, mustIsolate })
     const limits =
       timeout === undefined
         ? { timeout: Infinity }
         : { timeout: timeout + requestTolerance, retryTime: timeout * shareOfRequest }
-    return this.#runUntilDone(work, { isolation, writing, ...limits })
+    return this.#runUntilDone(work, { isolation, writing, mustIsolate, ...limits })
   }
 
   /**
@@ -198,7 +204,7 @@ export class Transactions implements ScopeHost {
 
   async #runUntilDone<T>(
     work: (scope: Scope) => Promise<T>,
-    { isolation, writing, timeout = defaultTime, retryTime = timeout }: RunOptions,
+    { isolation, writing, timeout = defaultTime, retryTime = timeout, mustIsolate }: RunOptions,
   ): Promise<T> {
     const retries = new Retries(Number.isFinite(retryTime) ? retryTime : defaultTime)
     const deadline = new Deadline(timeout)
@@ -206,7 +212,8 @@ export class Transactions implements ScopeHost {
     for (;;) {
       try {
         const waitTimeout = retries.remainingTime
-        return await this.#runOnce(work, { isolation, writing, waitTimeout, deadline })
+        const attempt = { isolation, writing, waitTimeout, deadline, mustIsolate }
+        return await this.#runOnce(work, attempt)
       } catch (error) {
         if (error instanceof ConcurrentInsert) {
           // The same collision again means that the row existed before and that the work still writes it.
@@ -346,11 +353,11 @@ export class Transactions implements ScopeHost {
 
   async #runOnce<T>(
     work: (scope: Scope) => Promise<T>,
-    { isolation, waitTimeout, deadline, writing = this.#writing() }: AttemptOptions,
+    { isolation, waitTimeout, deadline, mustIsolate, writing = this.#writing() }: AttemptOptions,
   ): Promise<T> {
     const context = this.#context
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
-    const guarded = new GuardedRunner(runner)
+    const guarded = new GuardedRunner(runner, this.#watchShards(isolation, mustIsolate))
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     const end = interruptInTime(scope, deadline, writing, () => {
       if (guarded.isBusy) runner.stop?.()
@@ -381,6 +388,27 @@ export class Transactions implements ScopeHost {
       this.#calls.followEnded(scope)
       this.#calls.end()
     }
+  }
+
+  /** Databases with shards may isolate only transactions within one shard. */
+  #watchShards(isolation: Isolation | undefined, mustIsolate = false): ShardWatch | undefined {
+    const { dialect, tables } = this.#context
+    if (isolation !== 'serializable' || dialect.can.isolatesShards) return undefined
+    return new ShardWatch(tables, (property, [one, other]) => {
+      const uses = `uses ${property} ${String(one)} and ${String(other)}, but the database isolates transactions only within one ${property}`
+      if (mustIsolate)
+        throw new TypeError(
+          `transaction: it must be serializable and ${uses}. Use a transaction for each, or { isolation: 'repeatable read' } and lock the rows that you read.`,
+        )
+      const route = this.#untracked.routeOf()
+      if (this.#warnedRoutes.has(route)) return
+      this.#warnedRoutes.add(route)
+      const where = route === undefined ? '' : ` of ${route}`
+      this.#log.warn(
+        { route },
+        `a transaction${where} ${uses}: lock the rows that it reads, or set another isolation`,
+      )
+    })
   }
 
   /** The request of the running code. */
@@ -433,9 +461,11 @@ interface RunOptions extends Pick<BeginOptions, 'isolation' | 'writing'> {
   readonly timeout?: number | undefined
   /** Milliseconds in which another attempt may begin. Default `timeout`, or `defaultTime` if there is no limit. */
   readonly retryTime?: number | undefined
+  /** Whether the program has asked for `serializable`. */
+  readonly mustIsolate?: boolean
 }
 
-interface AttemptOptions extends BeginOptions {
+interface AttemptOptions extends BeginOptions, Pick<RunOptions, 'mustIsolate'> {
   readonly deadline: Deadline
 }
 
