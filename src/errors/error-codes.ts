@@ -114,6 +114,7 @@ export const errorCodes = Object.freeze({
     RECORD_VERSION: none,
     RECORD_SHARD: none,
     RECORD_PARTITION: none,
+    TABLE_MISPLACED: none,
     RECORD_COLUMN_TWICE: none,
     RECORD_TABLE_TWICE: none,
     RECORD_SEARCH: none,

@@ -56,7 +56,7 @@ import {
   type MaintainPartitionsOptions,
   type PartitionReport,
 } from './schema/maintain-partitions.js'
-import { readDifferences, syncSchema, checkSchema } from './schema/sync.js'
+import { readDifferences, syncSchema, checkSchema, toProblem } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'
@@ -300,11 +300,14 @@ export class Database implements Source {
   }
 
   /**
-   * Checks the schema in production, without changing it. @throws {DeclarationError} `SCHEMA_DIFFERS`: the records
-   * cannot work with it
+   * Checks the schema in production, without changing it. Tables on other machines than `shardBy` asks for are warnings.
+   *
+   * @throws {DeclarationError} `SCHEMA_DIFFERS`: the records cannot work with it
    */
   async verify(): Promise<void> {
-    await checkSchema(this.tables, this.context)
+    const misplaced = await checkSchema(this.tables, this.context)
+    for (const { code, message, remedy } of misplaced.map(toProblem))
+      this.log.warn({ code }, `${message} ${remedy}`)
     this.sizes.refresh()
   }
 

@@ -1,5 +1,6 @@
 /** The engines a suite runs on: SQLite in memory, and PostgreSQL. */
 import { afterAll } from '@jest/globals'
+import { openEmptyCitus } from '../scaling/citus/coordinator.js'
 import { emptyTables, startPostgres, type PostgresServer } from './postgres-server.js'
 
 /** A row of `describe.each`: the engine's name, and a function that returns the URL of an empty database. */
@@ -18,8 +19,9 @@ export function reusing(open: Engine[1]): Engine[1] {
   }
 }
 
-/** Starts a PostgreSQL server for the suite and stops it after the last test. */
+/** Starts a PostgreSQL server for the suite and stops it after the last test. `npm run citus` runs on Citus instead. */
 export async function startBothEngines(): Promise<Engine[]> {
+  if (process.env.TEST_ENGINE === 'citus') return [['Citus', openEmptyCitus]]
   const server = await startPostgres()
   afterAll(() => server.close())
   return bothEngines(server)

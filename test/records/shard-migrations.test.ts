@@ -122,6 +122,37 @@ describe.each(engines)('migrations of sharded records on %s', (_engine, address)
     expect(await database.differences()).toEqual([])
   })
 
+  it('name tables in another group, and tables that are distributed by another column', async () => {
+    const database = await open(await address(), Firm, Machine, Part)
+    await makeMigration(database, 'first', optionsAt(0))
+    const file = join(migrations.folder, 'schema.postgres.json')
+    const snapshot = JSON.parse(await readFile(file, 'utf8')) as {
+      [table: string]: { distribution?: unknown }
+    }
+    const place = (table: string, distribution: object): unknown =>
+      Object.assign(snapshot[table] as object, { distribution })
+    place('part', { kind: 'sharded', column: 'firm_id', group: 'other' })
+    await writeFile(file, JSON.stringify(snapshot))
+    const check = (): Promise<string[]> =>
+      checkMigrations(database, { folder: migrations.folder, engines: ['postgres'] })
+    expect(await check()).toEqual([
+      'PostgreSQL: part is in another colocation group than machine, so that its rows may be on other machines.',
+    ])
+    place('part', { kind: 'sharded', column: 'machine_id', group: 'other' })
+    await writeFile(file, JSON.stringify(snapshot))
+    expect(await check()).toEqual([
+      'PostgreSQL: part is distributed by machine_id and should be distributed by firm_id (Part.firmId).',
+    ])
+    await makeMigration(database, 'second', optionsAt(1))
+    expect(await stepsOf('second')).toEqual([
+      `undistribute_table('part')`,
+      'part_machine_id_fkey',
+      `create_distributed_table_concurrently('part', 'firm_id', colocate_with => 'machine')`,
+      `create_distributed_table('part', 'firm_id', colocate_with => 'machine')`,
+      'part_machine_id_fkey',
+    ])
+  })
+
   it('are found without a database, also in files of versions that did not write them', async () => {
     const database = await open(await address(), LocalFirm, ShardedMachine)
     await makeMigration(database, 'first', optionsAt(0))

@@ -19,7 +19,7 @@ import { asProblems, DeclarationError, type Problem } from '../../errors/declara
 import { Problems } from '../../errors/problems.js'
 import type { AnnouncedState } from '../../engines/contract/announce-sql.js'
 import type { Database } from '../../records/database.js'
-import type { Difference } from '../../records/schema/difference-kinds.js'
+import { isMisplaced, type Difference } from '../../records/schema/difference-kinds.js'
 import { isSettled, toProblems } from '../../records/schema/sync.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
@@ -393,8 +393,10 @@ const howToMigrate = 'Create its tables: filigree migrate up.'
 
 /** Compares the tables of the database with the records. A start in production stops where they differ. */
 async function examineTables(database: Database, production: boolean): Promise<Finding[]> {
-  const differences = (await database.differences()).filter((one) => !isSettled(one))
-  const isFault = ({ blocks }: Difference): boolean => production && blocks
+  const differences = (await database.differences()).filter(
+    (one) => one.isSecond !== true && (!isSettled(one) || isMisplaced(one)),
+  )
+  const isFault = (one: Difference): boolean => (production && one.blocks) || isMisplaced(one)
   const toTableFindings = (some: readonly Difference[], state: Finding['state']): Finding[] =>
     toProblems(some).map(({ code, message, remedy }) => {
       const what = message.replace(/^Database: /, '')

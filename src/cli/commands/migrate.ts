@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { dialects } from '../../engines/engine-for-url.js'
+import type { Problem } from '../../errors/declaration-error.js'
 import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class.js'
@@ -19,6 +20,8 @@ import {
   makeEmptyMigration,
   makeMigration,
 } from '../../records/migrations/make-migration.js'
+import { isMisplaced } from '../../records/schema/difference-kinds.js'
+import { toProblem } from '../../records/schema/sync.js'
 import type { LoadFile } from '../../records/migrations/migration-module.js'
 import { adoptEngine } from '../../records/migrations/adopt-engine.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
@@ -44,7 +47,8 @@ const actions = {
   make: 'writes a migration for every engine: <stamp>_<name>.<engine>.sql. Read the file before it runs',
   up: 'runs new migrations, each in a transaction. Other processes wait meanwhile',
   down: 'undoes the last migration, and names what cannot be undone',
-  status: 'lists all migrations. The exit code is 1 if one has not run',
+  status:
+    'lists all migrations, and tables that are not distributed as shardBy says. The exit code is 1 if one has not run',
   check:
     'compares the files with the records, without a database unless --database is set. The exit code is 1 if they differ',
   build: 'compiles migrations in code into dist/migrations, for servers without TypeScript',
@@ -198,8 +202,8 @@ async function readTableDifferences(database: Database): Promise<string[]> {
   try {
     const differences = await database.differences()
     return differences
-      .filter((one) => needsMigration([one]))
-      .map(({ message }) => `Database: ${message}`)
+      .filter((one) => one.isSecond !== true && needsMigration([one]))
+      .map(({ message, command = '' }) => `Database: ${message} ${command}`.trim())
   } finally {
     await database.close()
   }
@@ -365,11 +369,20 @@ async function down(
 async function status(
   database: Database,
   { folder, json }: MigrateOptions,
-  { out }: Terminal,
+  { out, err }: Terminal,
 ): Promise<boolean> {
   const all = await migrationStatus(database, { folder })
+  const misplaced = await readMisplaced(database)
   const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
   if (json) await out(toJson(all))
   else await out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
+  await err(misplaced.map(({ message, remedy }) => `${message} ${remedy}\n`).join(''))
   return all.every(({ state }) => state === 'applied')
+}
+
+/** Tables that are not distributed as `shardBy` says, with the command for each. Other records have none. */
+async function readMisplaced(database: Database): Promise<Problem[]> {
+  const isSharded = [...database.tables].some(({ shard }) => shard !== undefined)
+  if (!isSharded) return []
+  return (await database.differences()).filter(isMisplaced).map(toProblem)
 }

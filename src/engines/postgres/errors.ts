@@ -54,10 +54,12 @@ function refusedIn(message: string): {
 }
 
 /**
- * Whether a statement's JSON contains a value that GraphQL cannot represent. Such statements fail by casting `!` and
- * the value to a number.
+ * Whether one statement cannot return what GraphQL asks for, so that resolvers must. A statement whose JSON contains a value
+ * that GraphQL cannot represent fails by casting `!` and the value to a number. Citus refuses statements that begin at a
+ * table without shards and read related rows from shards.
  */
 function isInexpressible(code: string, message: string): boolean {
+  if (code === '0A000') return message.startsWith('correlated subqueries are not supported')
   return code === '22P02' && message.includes('"!')
 }
 

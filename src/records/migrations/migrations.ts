@@ -65,7 +65,7 @@ export async function checkMigrations(
       isExact: dialect.tables.replay === undefined,
     })
     const messages = differences
-      .filter((one) => needsMigration([one]))
+      .filter((one) => one.isSecond !== true && needsMigration([one]))
       .map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
     found.push(

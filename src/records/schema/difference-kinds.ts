@@ -76,6 +76,8 @@ export interface Difference {
   readonly isLate?: boolean
   /** What `sql` does, without blocking writes. Each statement is committed by itself. */
   readonly online?: readonly string[]
+  /** The second step of another difference, which has the message. */
+  readonly isSecond?: boolean
   /** The statements that a person would send instead, as one line. */
   readonly command?: string
   /** Statements that run after the others are committed. They do not block other work. */
@@ -84,6 +86,11 @@ export interface Difference {
   readonly isManaged?: boolean
   /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean
+}
+
+/** True if the rows of a table are not on the machines that the record asks for. */
+export function isMisplaced({ kind, isSecond }: Difference): boolean {
+  return kind === 'other distribution' && isSecond !== true
 }
 
 /** @returns the statements of an engine that changes tables by a rebuild, in both directions */

@@ -134,7 +134,7 @@ export function findUnmanagedDifferences(
         ? missingTable(schema, new Map(), dialect).map(withoutChange)
         : [
             ...compareForeign(schema, table, dialect),
-            ...misplaced.filter((one) => one.table === schema.name).map(withoutChange),
+            ...misplaced.filter((one) => one.table === schema.name).map(withoutMove),
           ]
     })
     .map((difference) => ({ ...difference, isManaged: false }))
@@ -444,6 +444,11 @@ function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Diale
 /** A difference that no statement of ours removes. */
 function withoutChange(difference: Difference): Difference {
   return { ...difference, risk: 'by hand', first: undefined, sql: [], undo: undefined }
+}
+
+/** Records work with tables in other places, so that nothing has to remove the difference. */
+function withoutMove(difference: Difference): Difference {
+  return { ...withoutChange(difference), upgrades: false }
 }
 
 /** Search indexes that no record uses. They would slow every write. */

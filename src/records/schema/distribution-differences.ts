@@ -2,7 +2,7 @@
  * Finds tables whose rows are not on the machines that their records ask for, and moves them. The key of a sharded table
  * contains the shard, so tables leave their shards before their keys change, and are sharded after it. References of
  * moved tables are dropped before and added again, because Citus refuses them between tables that it has not moved yet.
- * Sources: Citus, Creating and Modifying Distributed Objects; decisions, Sharding, partitions and failover.
+ * Sources: Citus, Creating and Modifying Distributed Objects; decisions, Records: shards.
  */
 import type {
   ActualTable,
@@ -44,6 +44,14 @@ interface Move {
   readonly to: Distribution
   /** What is wrong: `task is a local table and should be distributed by tenant_id.` */
   readonly message: string
+  /** Where a second move goes, after the key has changed. */
+  readonly then?: Distribution
+  readonly isSecond?: boolean
+}
+
+/** Whether a table only moves to another group, so that its key stays. */
+function keepsColumn({ from, to }: Move): boolean {
+  return from.kind === 'sharded' && to.kind === 'sharded' && from.column === to.column
 }
 
 /** References that change before tables enter their shards. */
@@ -73,12 +81,13 @@ export function findDistributionChanges(
   const moves = schemas.flatMap((schema) => findMove(schema, schemas, actual, leaders) ?? [])
   const leaving = moves
     .filter(({ from }) => from.kind === 'sharded')
-    .map((move) => (move.to.kind === 'sharded' ? { ...move, to: local } : move))
+    .filter((move) => !keepsColumn(move))
+    .map((move) => (move.to.kind === 'sharded' ? { ...move, to: local, then: move.to } : move))
   const entering = moves
     .filter(({ from, to }) => from.kind !== 'sharded' || to.kind === 'sharded')
     .map((move) =>
-      move.from.kind === 'sharded'
-        ? { ...move, from: local, message: `${move.schema.name} ${describe(move.to)} afterwards.` }
+      move.from.kind === 'sharded' && !keepsColumn(move)
+        ? { ...move, from: local, isSecond: true }
         : move,
     )
   const write = (list: readonly Move[], references: readonly Reference[]): Difference[] =>
@@ -212,7 +221,7 @@ function toDifference(
   references: readonly Reference[],
   { sql, leaders }: MoveWriting,
 ): Difference {
-  const { schema, from, to, message } = moves[index] as Move
+  const { schema, from, to, then = to, message, isSecond } = moves[index] as Move
   const { name } = schema
   const [isFirst, isLast] = [index === 0, index === moves.length - 1]
   const move = toTableMove(name, from, to, leaders)
@@ -237,7 +246,9 @@ function toDifference(
     blocks: false,
     upgrades: true,
     risk: 'safe',
-    command: sql.command(move),
+    ...(isSecond === true
+      ? { isSecond }
+      : { command: sql.command(toTableMove(name, from, then, leaders)) }),
     sql: [...(isFirst ? dropped : []), ...moveBy(move), ...(isLast ? add : [])],
     online: [
       ...(isFirst ? dropped : []),

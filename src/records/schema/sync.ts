@@ -1,7 +1,7 @@
 /** Brings the database in line with the records, as far as no data can be lost. */
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { DatabaseTypes, TableSchema } from '../../engines/contract/table-schema.js'
-import type { Difference } from './difference-kinds.js'
+import { isMisplaced, type Difference } from './difference-kinds.js'
 import { findDifferences, findUnmanagedDifferences, managedSchemas } from './difference.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -80,11 +80,18 @@ async function addEnumValues(
   })
 }
 
-/** @throws {DeclarationError} `SCHEMA_DIFFERS` with every difference that the records cannot work with */
-export async function checkSchema(tables: Iterable<Table>, context: RecordsContext): Promise<void> {
+/**
+ * @returns the tables whose rows are on other machines than the records ask for
+ * @throws {DeclarationError} `SCHEMA_DIFFERS` with every difference that the records cannot work with
+ */
+export async function checkSchema(
+  tables: Iterable<Table>,
+  context: RecordsContext,
+): Promise<Difference[]> {
   const differences = await readDifferences(tables, context, context.engine)
   const blocking = differences.filter(({ blocks }) => blocks)
   if (blocking.length > 0) throw new DeclarationError(toProblems(blocking))
+  return differences.filter(isMisplaced)
 }
 
 /** A rebuild of a table removes all other differences in it. */
@@ -162,10 +169,10 @@ export function toProblems(differences: readonly Difference[]): Problem[] {
   return [{ code: 'SCHEMA_DIFFERS', message, remedy: remedies['missing table'] }, ...others]
 }
 
-function toProblem(difference: Difference): Problem {
+export function toProblem(difference: Difference): Problem {
   const { message, first } = difference
   return {
-    code: 'SCHEMA_DIFFERS',
+    code: isMisplaced(difference) ? 'TABLE_MISPLACED' : 'SCHEMA_DIFFERS',
     message: `Database: ${message}`,
     remedy: first ?? remedyOf(difference),
   }

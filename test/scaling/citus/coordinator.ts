@@ -38,6 +38,12 @@ const schemasSql = `select 'drop schema ' || string_agg(quote_ident(nspname), ',
   where nspname not like 'pg\\_%' and nspname not like 'citus%'
     and nspname not in ('public', 'information_schema', 'columnar', 'columnar_internal')`
 
+/** For suites of all engines. @returns the address of the empty database */
+export async function openEmptyCitus(): Promise<string> {
+  await emptyCitus()
+  return citusUrl
+}
+
 /** Empties the database before each test of a suite, and closes the databases that it opens. */
 export function useCitus() {
   const opened: Database[] = []
