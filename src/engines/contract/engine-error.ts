@@ -41,6 +41,8 @@ export interface EngineErrorDetails {
   readonly refusedValue?: string | undefined
   /** The type that refused a value, if the database reports only the type. */
   readonly refusedType?: string | undefined
+  /** The domain whose check refused a value. */
+  readonly refusedDomain?: string | undefined
   /** The database accepts no writes. */
   readonly isReadOnly?: boolean
   /** A connection pooler without sessions is in between, so only another address helps. */
@@ -56,6 +58,7 @@ export class EngineError extends Error {
   readonly missingKey: string | undefined
   readonly refusedValue: string | undefined
   readonly refusedType: string | undefined
+  readonly refusedDomain: string | undefined
   readonly isReadOnly: boolean
   readonly needsSession: boolean
 
@@ -74,6 +77,7 @@ export class EngineError extends Error {
     this.missingKey = details.missingKey
     this.refusedValue = details.refusedValue
     this.refusedType = details.refusedType
+    this.refusedDomain = details.refusedDomain
     this.isReadOnly = details.isReadOnly === true
     this.needsSession = details.needsSession === true
   }

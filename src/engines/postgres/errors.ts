@@ -19,6 +19,7 @@ export function convertPostgresError(error: unknown): unknown {
     ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
     ...(code === '23503' && typeof detail === 'string' && { missingKey: keyOf(detail) }),
     ...(code.startsWith('22') && refusedIn(message)),
+    ...(code === '23514' && domainIn(fields)),
     ...(refusesWrites && { isReadOnly: true }),
   }
   // A check has a name. The server translates the message.
@@ -51,6 +52,13 @@ function refusedIn(message: string): {
   const [, refusedValue] = /["“„«»](.*)["“”»«]/s.exec(message) ?? []
   if (refusedValue !== undefined) return { refusedValue }
   return { refusedType: /(?:bit|character)(?: varying)?\(\d+\)/.exec(message)?.[0] }
+}
+
+/** The server names the domain of a check, and no column. */
+function domainIn({ dataType, schema }: ServerError): { readonly refusedDomain?: string } {
+  if (typeof dataType !== 'string') return {}
+  const isPublic = schema === undefined || schema === 'public'
+  return { refusedDomain: isPublic ? dataType : `${String(schema)}.${dataType}` }
 }
 
 /**

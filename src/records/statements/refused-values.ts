@@ -24,10 +24,30 @@ export function refusedFields(
   { types }: Dialect,
 ): FieldError[] {
   const visible = sent.filter(({ column }) => !column.field.hidden)
+  if (error.refusedDomain !== undefined) return refusedByDomain(error.refusedDomain, sent, types)
   const exact = visible.filter((one) => isRefused(error, one, types))
   const found = exact.length > 0 ? exact : visible.filter((one) => isRefusedInPart(error, one))
   const fields = found.map(({ column }) => [column.property, toFieldError(error, column)] as const)
   return [...new Map(fields).values()]
+}
+
+/** A domain has refused a value of it: which one is known if only one field has the domain. */
+function refusedByDomain(
+  domain: string,
+  sent: readonly SentValue[],
+  { declared }: Dialect['types'],
+): FieldError[] {
+  const columns = sent
+    .filter(({ value }) => value !== null && value !== undefined)
+    .map(({ column }) => column)
+    .filter(
+      ({ type }) =>
+        type !== undefined && declared?.isSame(type, { ...anyColumn, type: domain }) === true,
+    )
+  const [column, ...others] = new Set(columns)
+  if (column === undefined || others.length > 0 || column.field.hidden) return []
+  const { property } = column
+  return [{ path: property, code: 'check', message: `${property} is not allowed` }]
 }
 
 /** Whether the database's message names the value, or else the column's type. */
