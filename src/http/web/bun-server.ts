@@ -150,7 +150,7 @@ class BunListener implements Listener {
 
   readonly #fetch = (request: Request, server: BunServer): Response | Promise<Response> => {
     const incoming = new WebIncoming(request, new BunPeer(request, server))
-    const outgoing = new WebOutgoing(request, incoming.method === 'HEAD', this.#form)
+    const outgoing = new WebOutgoing(request, incoming, this.#form)
     const { serve, refuse, bounds } = this.#options
     this.#servedAt = performance.now()
     if (this.#pressure.isOver) refuse(incoming, outgoing, overloadRefusal())

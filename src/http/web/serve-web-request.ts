@@ -17,7 +17,7 @@ export function handleWebRequest(
 ): Response | Promise<Response> {
   const isEncrypted = request.url.startsWith('https:')
   const incoming = new WebIncoming(request, isEncrypted ? encryptedSocket : ownSocket)
-  const outgoing = new WebOutgoing(request, incoming.method === 'HEAD', handledForm)
+  const outgoing = new WebOutgoing(request, incoming, handledForm)
   if (request.signal.aborted) outgoing.destroy()
   else serve(incoming, outgoing)
   const { response } = outgoing

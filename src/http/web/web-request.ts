@@ -6,6 +6,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming } from '../node-messages.js'
 import { LazyEmitter } from './lazy-emitter.js'
+import { currentTurn } from './turn.js'
 
 /** Bodies up to this length are read as a whole. A stream would cost a small body more than its JSON. */
 const maxWholeBody = 256 * 1024
@@ -22,6 +23,8 @@ export class WebIncoming extends LazyEmitter implements Incoming {
   readonly socket: Incoming['socket']
   destroyed = false
   readableEnded = false
+  /** The turn of the event loop in which a body arrived that was read as a whole. */
+  arrivalTurn = -1
   readonly #request: Request
   #headers: IncomingHttpHeaders | undefined
   #rawHeaders: readonly string[] | undefined
@@ -118,7 +121,9 @@ export class WebIncoming extends LazyEmitter implements Incoming {
   async #read(): Promise<void> {
     const length = Number(this.headers['content-length'] ?? Infinity)
     if (length <= maxWholeBody) {
-      const pushed = this.#push(Buffer.from(await this.#request.arrayBuffer()))
+      const bytes = await this.#request.arrayBuffer()
+      this.arrivalTurn = currentTurn()
+      const pushed = this.#push(Buffer.from(bytes))
       if (pushed !== undefined) await pushed
     } else if (this.#request.body !== null) await this.#readStream(this.#request.body)
     // The other listeners are added meanwhile.
