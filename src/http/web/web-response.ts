@@ -9,6 +9,9 @@ import { LazyEmitter } from './lazy-emitter.js'
 import { currentTurn } from './turn.js'
 import type { WebIncoming } from './web-request.js'
 
+/** What a response of the web standard accepts. Node's types have no name for it. */
+type WebBody = ConstructorParameters<typeof Response>[0]
+
 export interface WebResponseOptions {
   /** Whether the server writes `Content-Length` itself, for bodies that are complete. */
   readonly writesLength: boolean
@@ -222,17 +225,17 @@ export class WebOutgoing extends LazyEmitter implements Outgoing {
     return this.#isHead ? this.#form.toHeaders(this.#flat, true) : this.#headers
   }
 
-  #begin(body: BodyInit | null, headers: Headers | undefined): void {
+  #begin(body: WebBody, headers: Headers | undefined): void {
     this.#response = new Response(body, headers && { status: this.statusCode, headers })
     this.#begun?.(undefined)
   }
 
-  #toBody(chunk: string | Uint8Array = ''): BodyInit | null {
+  #toBody(chunk: string | Uint8Array = ''): WebBody {
     this.#length = chunk.length
     if (chunk.length === 0 || this.#hasNoBody) return null
     // The standard gives a text without a type one.
     const isTyped = typeof chunk !== 'string' || this.#form.isTyped
-    return (isTyped ? chunk : Buffer.from(chunk)) as BodyInit
+    return (isTyped ? chunk : Buffer.from(chunk)) as WebBody
   }
 
   get #hasNoBody(): boolean {
