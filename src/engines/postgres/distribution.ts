@@ -16,10 +16,13 @@ import type { Distribution } from '../contract/table-schema.js'
  * ```
  */
 function onlyDistributed(statements: readonly string[]): string {
+  // Citus changes shards in parallel, and then refuses other changes in the same transaction.
+  const inSequence =
+    statements.length > 1 ? [`set local citus.multi_shard_modify_mode to 'sequential'`] : []
   return [
     'do $filigree$ begin',
     `  if ${isCitus} then`,
-    ...statements.map((one) => `    ${one.replaceAll('\n', '\n    ')};`),
+    ...[...inSequence, ...statements].map((one) => `    ${one.replaceAll('\n', '\n    ')};`),
     '  end if;',
     'end $filigree$',
   ].join('\n')

@@ -191,10 +191,10 @@ describe('migrations', () => {
     await checkSettled(database)
     await migrateTo(database, 2, Region, LocalProject, LocalNote)
     expect(await tables()).toEqual(['region: reference'])
-    expect(await count('note')).toBe(1)
+    expect(await count('project')).toBe(1)
     await migrateDown(database, optionsAt(2))
     expect(await tables()).toHaveLength(3)
-    expect(await count('note')).toBe(1)
+    expect(await count('project')).toBe(1)
   })
 })
 
