@@ -36,8 +36,15 @@ class Item {
   @Field('integer', { index: true }) price!: number
   @Field('integer', { optional: true, nullable: true, index: true }) rank!: number | null
   @Field('string') status!: string
+  @Field('datetime') addedAt!: string
   @Field('integer') sellerId!: number
   @BelongsTo(() => Seller) seller!: Rel<Seller>
+}
+
+@Record({ search: ['text'] })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
 }
 
 @Record()
@@ -52,7 +59,7 @@ class Line {
 @Controller('/items', { crud: Item })
 @NoAuth
 class Items {}
-@Module({ controllers: [Items], records: [Seller, Item, Line] })
+@Module({ controllers: [Items], records: [Seller, Item, Note, Line] })
 class App {}
 
 const { values: options } = parseArgs({
@@ -77,9 +84,22 @@ function* makeItems(): Generator<NewRow<Item>> {
       price: spread % 100_000,
       rank: spread % 10 === 0 ? null : spread % 5000,
       status: ['open', 'sold', 'gone', 'hidden'][spread % 4] ?? 'open',
+      addedAt: new Date(Date.UTC(2026, 0, 1, 0, spread % 500_000)).toISOString(),
       sellerId: index % 5 === 0 ? hot : 1 + (spread % Math.ceil(sellers * 0.9)),
     }
   }
+}
+
+function* makeNotes(): Generator<NewRow<Note>> {
+  for (let index = 0; index < count; index++) {
+    const words = Array.from({ length: 6 }, (_, place) => wordOf(index * 7919 + place * 104_729))
+    yield { text: words.join(' ') }
+  }
+}
+
+/** One of 2,000 words. */
+function wordOf(number: number): string {
+  return `word${number % 2000}`
 }
 
 interface Task {
@@ -127,8 +147,41 @@ type ByHand = (text: string, ...values: readonly unknown[]) => () => Promise<unk
 
 const columns = 't.id, t.name, t.price, t.rank, t.status, t.seller_id as "sellerId"'
 
-function tasksOf(database: Database, sql: ByHand): Task[] {
+/** The statements by hand that differ between the engines, and the index of the handwritten search. */
+interface HandSql {
+  readonly byDay: string
+  readonly searchIndex: readonly string[]
+  readonly searchOf: (...words: readonly string[]) => [text: string, ...values: unknown[]]
+}
+
+const liteSql: HandSql = {
+  byDay: 'select date(added_at) as day, count(*) as count from item group by 1 order by 1',
+  searchIndex: [
+    `create virtual table note_words using fts5 (text, content='note', content_rowid='id')`,
+    `insert into note_words (note_words) values ('rebuild')`,
+  ],
+  searchOf: (...words) => [
+    'select n.id, n.text from note_words w join note n on n.id = w.rowid where note_words match ? order by w.rank limit ?',
+    words.join(' '),
+    20,
+  ],
+}
+
+const postgresVector = `to_tsvector('simple', text)`
+const postgresSql: HandSql = {
+  byDay: 'select added_at::date as day, count(*)::int as count from item group by 1 order by 1',
+  searchIndex: [`create index note_words on note using gin (${postgresVector})`],
+  searchOf: (...words) => [
+    `select n.id, n.text from note n where ${postgresVector} @@ to_tsquery('simple', ?) order by ts_rank(${postgresVector}, to_tsquery('simple', ?), 1) desc, n.id limit ?`,
+    words.join(' & '),
+    words.join(' & '),
+    20,
+  ],
+}
+
+function tasksOf(database: Database, sql: ByHand, { byDay, searchOf }: HandSql): Task[] {
   const items = database.records(Item)
+  const notes = database.records(Note)
   const owners = database.records(Seller)
   const cursorRow = (price: number): Item =>
     Object.assign(new Item(), { id: 500, price, rank: 2500 })
@@ -192,6 +245,36 @@ function tasksOf(database: Database, sql: ByHand): Task[] {
         50_000,
         50,
       ),
+    },
+    {
+      name: 'page 10,000 by `offset`',
+      maxRatio: 1.2,
+      ours: () => items.list({ orderBy: { price: 'asc' }, offset: 199_980, limit: 20 }),
+      byHand: sql(list('order by t.price, t.id limit ? offset ?'), 20, 199_980),
+    },
+    {
+      name: 'count with a filter',
+      maxRatio: 1.2,
+      ours: () => items.count({ status: 'open', price: { lt: 50_000 } }),
+      byHand: sql('select count(*) from item t where t.status = ? and t.price < ?', 'open', 50_000),
+    },
+    {
+      name: 'aggregate: count of each day',
+      maxRatio: 1.2,
+      ours: () => items.aggregate({ groupBy: [{ field: 'addedAt', by: 'day' }], count: true }),
+      byHand: sql(byDay),
+    },
+    {
+      name: 'search: one word, the best 20',
+      maxRatio: 1.2,
+      ours: () => notes.list({ search: wordOf(7), limit: 20 }),
+      byHand: sql(...searchOf(wordOf(7))),
+    },
+    {
+      name: 'search: two words, the best 20',
+      maxRatio: 1.2,
+      ours: () => notes.list({ search: `${wordOf(7)} ${wordOf(736)}`, limit: 20 }),
+      byHand: sql(...searchOf(wordOf(7), wordOf(736))),
     },
     {
       name: 'none: sellers without items, counted',
@@ -446,16 +529,19 @@ async function measureWithScans(database: Database): Promise<string> {
 }
 
 async function measureOn(title: string, url: string, isLite: boolean): Promise<void> {
-  const database = await connect(url, { records: [Seller, Item, Line] })
+  const database = await connect(url, { records: [Seller, Item, Note, Line] })
   await database.sync()
   await database
     .records(Seller)
     .insertMany(Array.from({ length: sellers }, (_, index) => ({ name: `seller ${index}` })))
   await database.records(Item).insertMany(makeItems())
+  await database.records(Note).insertMany(makeNotes())
+  const hand = isLite ? liteSql : postgresSql
+  for (const text of hand.searchIndex) await runSql(database, text)
   await runSql(database, isLite ? 'analyze' : 'vacuum analyze')
   const found: string[] = []
   const { sql, close } = await openByHand(url, isLite)
-  for (const task of tasksOf(database, sql)) found.push(await measure(task))
+  for (const task of tasksOf(database, sql, hand)) found.push(await measure(task))
   close()
   found.push(await measureInserts(database, url, isLite))
   const head = '| | Filigree | by hand | | target |\n| --- | --- | --- | --- | --- |'
