@@ -67,7 +67,10 @@ function limitsScans(sql: string): boolean {
 }
 
 /** @returns undefined if the database refuses the statement, as many do without its values */
-async function explain({ context }: Database, sql: string): Promise<readonly Row[] | undefined> {
+export async function explain(
+  { context }: Database,
+  sql: string,
+): Promise<readonly Row[] | undefined> {
   try {
     return await context.dialect.tables.scans.explain(context.engine, sql)
   } catch (error) {

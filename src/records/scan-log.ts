@@ -69,7 +69,9 @@ export async function findScans(database: Database): Promise<string[]> {
 }
 
 /** The slowest statements. An empty list if the extension is missing, or this user may not read it. */
-async function readStatistics({ context: { engine, dialect } }: Database): Promise<string[]> {
+export async function readStatistics({
+  context: { engine, dialect },
+}: Database): Promise<string[]> {
   const { statistics } = dialect.tables.scans
   if (statistics === undefined) return []
   try {

@@ -90,6 +90,25 @@ it('names partitions that became tables, and prints JSON', async () => {
   expect(await query('select count(*)::int as n from log_line_old')).toEqual([{ n: 0 }])
 })
 
+it('is recommended by doctor, which names queries without the time', async () => {
+  const names = await partitionNames()
+  await query(
+    `create table pg_stat_statements (dbid oid, query text, total_exec_time float8);
+     insert into pg_stat_statements select oid, q, 1 from pg_database,
+       (values ('select "t0"."id" from "log_line" as "t0" where "t0"."text" = $1'),
+         ('select "t0"."id" from "log_line" as "t0" where "t0"."id" = $1')) as t (q)
+       where datname = current_database()`,
+  )
+  const kept = names.filter((one) => String(one) !== `log_line_${monthAt(1)}`)
+  await query(`alter table log_line detach partition log_line_${monthAt(1)}`)
+  const { out } = await run('doctor')
+  expect(out).toContain('log_line has no partition for rows from')
+  expect(out).toContain(`reads all ${kept.length} partitions of log_line. Compare LogLine.at`)
+  expect(out.match(/reads all/g)).toHaveLength(1)
+  await query(`drop table log_line_${monthAt(1)}, pg_stat_statements`)
+  expect((await run('partitions')).code).toBe(0)
+})
+
 it('runs by itself in a process that runs jobs', async () => {
   const options = { listen: false, logger: false, database: url } as const
   await (await bootstrap(WorkingModule, { ...options, env: {} })).close()

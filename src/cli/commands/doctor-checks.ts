@@ -26,7 +26,9 @@ import { findUncovered } from '../../records/migrations/migration-base.js'
 import { findMigrationsFolder } from '../../records/migrations/migration-files.js'
 import { readTables } from '../../records/model/read-table.js'
 import { readAnnouncements } from '../../records/migrations/announce-changes.js'
+import { findUnprunedQueries } from '../../records/partition-advice.js'
 import { findScans } from '../../records/scan-log.js'
+import { findPartitionWarnings } from '../../records/schema/maintain-partitions.js'
 import { reachable } from '../../routing/route.js'
 import { loadMigrationsWith } from '../code-migrations.js'
 import {
@@ -351,6 +353,7 @@ export async function examineDatabase(
       ...(await examineTables(database, production)),
       ...(await examineAnnouncements(database)),
       ...(await examineScans(database)),
+      ...(await examinePartitions(database)),
       ...(await plan.examine(database)).map((what): Finding => ({
         about: 'packages',
         state: 'note',
@@ -408,6 +411,22 @@ async function examineTables(database: Database, production: boolean): Promise<F
       differences.filter((one) => !isFault(one)),
       'note',
     ),
+  ]
+}
+
+/** Partitions that are missing soon, and queries that read all of them. Nothing is said without partitioned tables. */
+async function examinePartitions(database: Database): Promise<Finding[]> {
+  const about = 'partitions'
+  const warnings = await findPartitionWarnings(database.tables, database.context)
+  const queries = await findUnprunedQueries(database)
+  return [
+    ...warnings.map(({ message, isUrgent }): Finding => ({
+      about,
+      state: isUrgent ? 'fault' : 'note',
+      what: message.replace(/\.$/, ''),
+      remedy: 'Run npx filigree partitions, each day or each period.',
+    })),
+    ...queries.map((what): Finding => ({ about, state: 'note', what })),
   ]
 }
 

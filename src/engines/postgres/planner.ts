@@ -10,22 +10,27 @@ const minCountedRows = 250_000
 
 /**
  * Reads the approximate sizes of tables from statistics: the rows counted by ANALYZE without the rows deleted since, or
- * the rows written since, whichever is larger. The bytes of a row come from the pages that VACUUM has counted. Reading
+ * the rows written since, whichever is larger. A partitioned table has the rows of its partitions. The bytes of a row come from the pages that VACUUM has counted. Reading
  * the size of a table's file would wait for locks. A column whose values ANALYZE expects to grow with the table has no
  * positive number of values. Source: PostgreSQL, pg_class; pg_stats; TOAST; The Cumulative Statistics System.
  */
 const statement = frameworkQuery(
   `select named.name,
-      greatest(c.reltuples - pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), 0),
-      current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0),
+      stored.live, current_setting('block_size')::float8 * stored.pages / nullif(stored.tuples, 0),
       (select json_object_agg(s.attname, s.n_distinct) from pg_stats s
         where c.reltuples >= ${minCountedRows} and s.schemaname = n.nspname
         and s.tablename = c.relname and s.n_distinct > 0 and not s.inherited)
     from unnest(cast($1 as text[]), cast($2 as text[])) as named (name, quoted)
     join pg_class c on c.oid = to_regclass(named.quoted)
     join pg_namespace n on n.oid = c.relnamespace
-    left join pg_class large on large.oid = c.reltoastrelid
-    where c.relkind in ('r', 'm')`,
+    cross join lateral (
+      select sum(greatest(p.reltuples - pg_stat_get_dead_tuples(p.oid), pg_stat_get_live_tuples(p.oid), 0)) as live,
+        sum(p.relpages + coalesce(large.relpages, 0)) as pages, sum(greatest(p.reltuples, 0)) as tuples
+      from (select c.oid where c.relkind <> 'p'
+        union all select inhrelid from pg_inherits where inhparent = c.oid and c.relkind = 'p') part
+      join pg_class p on p.oid = part.oid left join pg_class large on large.oid = p.reltoastrelid
+    ) as stored
+    where c.relkind in ('r', 'm', 'p')`,
   { together: 'calls' },
 )
 
