@@ -22,7 +22,7 @@ export {
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
 export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
-export { clip, escapeHtml, normalizeText } from './core/text.js'
+export { clip, escapeHtml, normalizeText, tryDecode } from './core/text.js'
 export {
   declareOptions,
   type DeclaredOptions,

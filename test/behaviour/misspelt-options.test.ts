@@ -198,6 +198,7 @@ const index: Places<typeof filigree> = {
   clip: [],
   escapeHtml: [],
   normalizeText: [],
+  tryDecode: [],
   Clock: [],
   Config: [],
   Controller: [

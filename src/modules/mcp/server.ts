@@ -9,6 +9,7 @@ import {
   type RequestAuth,
   type RouteInfo,
   Routes,
+  tryDecode,
 } from '../../index.js'
 import {
   RouteCaller,
@@ -17,7 +18,6 @@ import {
   type MessageSender,
   type CallRequest,
 } from './calls.js'
-import { tryDecode } from '../../core/text.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
 import { createCallerView } from './caller-view.js'
 import { AccessList } from './access-list.js'
