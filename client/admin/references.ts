@@ -149,7 +149,8 @@ export class References {
   }
 }
 
-interface Reference {
+/** A reference to one row of a record. */
+interface ReferenceFields {
   readonly relation: RelationInfo
   readonly target: RecordInfo
   /** The fields that hold the key, in the order of its parts. */
@@ -170,7 +171,7 @@ export class ReferencePicker {
 
   constructor(
     readonly references: References,
-    { relation, target, fields, own }: Reference,
+    { relation, target, fields, own }: ReferenceFields,
   ) {
     this.relation = relation
     this.target = target

@@ -22,7 +22,7 @@ export interface PortListener {
   close(): Promise<void>
 }
 
-interface OpenOptions {
+interface ListenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
   /** Headers of responses to malformed requests. */
@@ -40,7 +40,7 @@ interface OpenOptions {
  * @returns `undefined` for an application that opens no port
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
-export async function listen(options: OpenOptions): Promise<PortListener | undefined> {
+export async function listen(options: ListenOptions): Promise<PortListener | undefined> {
   const { settings, log, portHandover } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
@@ -55,7 +55,7 @@ export async function listen(options: OpenOptions): Promise<PortListener | undef
 }
 
 /** Chooses the server: Bun's own on Bun, unless the application needs what only Node's has. */
-function createListener(options: OpenOptions): Listener {
+function createListener(options: ListenOptions): Listener {
   const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
   const common: ListenerOptions = {
     times: portHandover === undefined ? settings.times : withShortLinger(settings.times),
@@ -86,7 +86,7 @@ function createListener(options: OpenOptions): Listener {
 const connectionLimits = ['connectionsByAddress', 'requests', 'unread'] as const
 
 /** Whether the application needs what other servers lack: connections of their own, sockets and shared ports. */
-function needsNodeServer({ settings, upgrade, take, portHandover }: OpenOptions): boolean {
+function needsNodeServer({ settings, upgrade, take, portHandover }: ListenOptions): boolean {
   return (
     cluster.isWorker ||
     upgrade !== undefined ||

@@ -74,7 +74,7 @@ function isWellFormed(path: string): boolean {
 }
 
 /** The part of a request that selects a version. Its headers may be read only then. */
-interface SentRequest {
+interface VersionedRequest {
   readonly headers: IncomingHttpHeaders
 }
 
@@ -84,7 +84,7 @@ export interface RouteLookup<T extends object> {
     method: string,
     path: string,
     values: (string | number)[],
-    request: SentRequest,
+    request: VersionedRequest,
   ): T | undefined
   /** @param headers of the request. Default: the methods of all versions */
   allowedMethods(path: string, headers?: IncomingHttpHeaders): string[]
@@ -113,7 +113,7 @@ export class VersionedTable<T extends object> implements RouteLookup<T> {
     method: string,
     path: string,
     values: (string | number)[],
-    request: SentRequest,
+    request: VersionedRequest,
   ): T | undefined {
     const found = this.#tableFor(request.headers)?.match(method, path, values)
     if (found !== undefined) return found

@@ -36,7 +36,7 @@ export function parseCheck(sql: string): CheckExpression | undefined {
 
 class UnknownSyntax extends Error {}
 
-interface Token {
+interface SqlToken {
   readonly is: 'word' | 'name' | 'text' | 'number' | 'symbol'
   /** A word is in lower case. A name and a text have no quotes. */
   readonly text: string
@@ -44,7 +44,7 @@ interface Token {
 
 const other = { is: 'other' } as const
 
-const patterns: readonly (readonly [Token['is'] | 'space', RegExp])[] = [
+const patterns: readonly (readonly [SqlToken['is'] | 'space', RegExp])[] = [
   ['space', /(?:\s+|--[^\n]*|\/\*[^]*?\*\/)/y],
   ['text', /'(?:[^']|'')*'/y],
   ['name', /"(?:[^"]|"")*"|`(?:[^`]|``)*`/y],
@@ -53,8 +53,8 @@ const patterns: readonly (readonly [Token['is'] | 'space', RegExp])[] = [
   ['symbol', /::|[<>!=]=|<>|->>?|!?~{1,2}\*?|@>|<@|&&|\|\||[<>=+\-*/%@|&?#^!(),.[\]]/y],
 ]
 
-function readTokens(sql: string): Token[] | undefined {
-  const tokens: Token[] = []
+function readTokens(sql: string): SqlToken[] | undefined {
+  const tokens: SqlToken[] = []
   for (let position = 0; position < sql.length;) {
     const bracketed = startsName(tokens.at(-1)) ? /\[([^\]]*)\]/y : undefined
     if (bracketed !== undefined) bracketed.lastIndex = position
@@ -73,7 +73,7 @@ function readTokens(sql: string): Token[] | undefined {
 }
 
 /** Whether a bracket begins a name of SQLite, `[order date]`. After other tokens it belongs to an array. */
-function startsName(before: Token | undefined): boolean {
+function startsName(before: SqlToken | undefined): boolean {
   if (before === undefined) return true
   if (before.is === 'symbol') return !/^(?:\)|\]|\[)$/.test(before.text)
   return before.is === 'word' && ['and', 'or', 'not', 'between', 'in'].includes(before.text)
@@ -82,7 +82,7 @@ function startsName(before: Token | undefined): boolean {
 function matchToken(
   sql: string,
   position: number,
-): { is: Token['is'] | 'space'; text: string; end: number } | undefined {
+): { is: SqlToken['is'] | 'space'; text: string; end: number } | undefined {
   for (const [is, pattern] of patterns) {
     pattern.lastIndex = position
     const [text] = pattern.exec(sql) ?? []
@@ -91,7 +91,7 @@ function matchToken(
   return undefined
 }
 
-function toTokenText(is: Token['is'] | 'space', text: string): string {
+function toTokenText(is: SqlToken['is'] | 'space', text: string): string {
   if (is === 'word') return text.toLowerCase()
   if (is !== 'text' && is !== 'name') return text
   const mark = text.charAt(0)
@@ -114,10 +114,10 @@ const comparisons: Readonly<Record<string, string>> = {
 const otherTests: ReadonlySet<string> = new Set(['like', 'ilike', 'glob', 'regexp', 'match'])
 
 class CheckParser {
-  readonly #tokens: readonly Token[]
+  readonly #tokens: readonly SqlToken[]
   #position = 0
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly SqlToken[]) {
     this.#tokens = tokens
   }
 
@@ -288,12 +288,12 @@ class CheckParser {
   }
 
   /** The text of the next token if it is of this sort. */
-  #peek(is: Token['is']): string | undefined {
+  #peek(is: SqlToken['is']): string | undefined {
     const token = this.#tokens[this.#position]
     return token?.is === is ? token.text : undefined
   }
 
-  #next(...sorts: readonly Token['is'][]): Token {
+  #next(...sorts: readonly SqlToken['is'][]): SqlToken {
     const token = this.#tokens[this.#position++]
     if (token === undefined || !sorts.includes(token.is)) throw new UnknownSyntax()
     return token

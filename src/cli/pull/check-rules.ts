@@ -27,7 +27,7 @@ export interface CheckRules {
 }
 
 /** A condition, and the column that it is about. */
-interface Finding {
+interface FoundRule {
   readonly column: string
   readonly condition: Condition
 }
@@ -59,12 +59,12 @@ class ConditionReader {
     this.#columns = columns
   }
 
-  read(sql: string): readonly Finding[] {
+  read(sql: string): readonly FoundRule[] {
     const expression = parseCheck(sql)
     return expression === undefined ? [] : this.#findings(expression)
   }
 
-  #findings(expression: CheckExpression): readonly Finding[] {
+  #findings(expression: CheckExpression): readonly FoundRule[] {
     switch (expression.is) {
       case 'and':
         return expression.items.flatMap((item) => this.#findings(item))
@@ -80,7 +80,7 @@ class ConditionReader {
   }
 
   /** `a is null or a > 0`, `a = 1 or a = 2` */
-  #ofAlternatives(items: readonly CheckExpression[]): readonly Finding[] {
+  #ofAlternatives(items: readonly CheckExpression[]): readonly FoundRule[] {
     const nulls = items.flatMap((item) => (item.is === 'null' ? [this.#columnOf(item.of)] : []))
     const others = items.filter(({ is }) => is !== 'null')
     const [first, ...rest] = others.map((item) => this.#findings(item))
@@ -98,7 +98,11 @@ class ConditionReader {
       : [{ column: about, condition: { is: 'oneOf', values: lists.flatMap((list) => list ?? []) } }]
   }
 
-  #comparison({ operator, left, right }: CheckExpression & { is: 'compare' }): readonly Finding[] {
+  #comparison({
+    operator,
+    left,
+    right,
+  }: CheckExpression & { is: 'compare' }): readonly FoundRule[] {
     const literal = this.#literalOf(right)
     if (literal !== undefined) return this.#compare(left, operator, literal)
     const mirrored = this.#literalOf(left)
@@ -108,7 +112,7 @@ class ConditionReader {
       : this.#compare(right, other, mirrored)
   }
 
-  #compare(operand: CheckExpression, operator: string, literal: string): readonly Finding[] {
+  #compare(operand: CheckExpression, operator: string, literal: string): readonly FoundRule[] {
     const measured = this.#measuredColumn(operand)
     if (measured !== undefined) {
       const length = toLength(operator, literal)
@@ -120,7 +124,7 @@ class ConditionReader {
     return condition === undefined ? [] : [{ column, condition }]
   }
 
-  #oneOf(of: CheckExpression, items: readonly CheckExpression[]): readonly Finding[] {
+  #oneOf(of: CheckExpression, items: readonly CheckExpression[]): readonly FoundRule[] {
     const column = this.#columnOf(of)
     const values = items.map((item) => this.#literalOf(item))
     return column === undefined || values.includes(undefined)

@@ -1,13 +1,13 @@
 /** Converts PostgreSQL's errors to `EngineError`s. Source: PostgreSQL, Appendix A, Error Codes. */
 import { causesOf } from '../../errors/http-error.js'
 import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
-import { readViolation, serverCode, type ServerError } from './violations.js'
+import { readViolation, serverCode, type PostgresError } from './violations.js'
 
 /** @returns an `EngineError`; errors that come neither from the server nor from its connection unchanged */
 export function convertPostgresError(error: unknown): unknown {
   if (error instanceof EngineError) return error
   // Not by `instanceof`: errors of sockets may come from another realm.
-  const fields = (error ?? {}) as ServerError
+  const fields = (error ?? {}) as PostgresError
   const { code: ownCode, message, detail } = fields
   if (typeof message !== 'string') return error
   const code = serverCode(fields)
@@ -55,7 +55,7 @@ function refusedIn(message: string): {
 }
 
 /** The server names the domain of a check, and no column. */
-function domainIn({ dataType, schema }: ServerError): { readonly refusedDomain?: string } {
+function domainIn({ dataType, schema }: PostgresError): { readonly refusedDomain?: string } {
   if (typeof dataType !== 'string') return {}
   const isPublic = schema === undefined || schema === 'public'
   return { refusedDomain: isPublic ? dataType : `${String(schema)}.${dataType}` }
@@ -118,7 +118,7 @@ export function isOutage(error: unknown): error is EngineError {
 
 /** The connection was lost, or the server has ended it: the statement may never have begun. */
 export function isLostConnection({ kind, cause }: EngineError): boolean {
-  const fields = (cause ?? {}) as ServerError
+  const fields = (cause ?? {}) as PostgresError
   return kind === 'unavailable' && (serverCode(fields) === undefined || endsConnection(fields))
 }
 
@@ -127,7 +127,7 @@ export function isLostConnection({ kind, cause }: EngineError): boolean {
  * statements that need only other servers succeed.
  */
 export function isOtherServerLost(error: unknown): boolean {
-  const fields = (error instanceof EngineError ? error.cause : error) as ServerError | undefined
+  const fields = (error instanceof EngineError ? error.cause : error) as PostgresError | undefined
   const code = serverCode(fields ?? {})
   return code !== undefined && lossCodes.test(code) && !endsConnection(fields)
 }
@@ -152,7 +152,7 @@ export function requestEndedError(): EngineError {
  * statement that commits by itself. Source: Citus, remote_transaction.c.
  */
 export function isCommitUnknown(error: unknown): boolean {
-  const { code, routine } = (error ?? {}) as ServerError
+  const { code, routine } = (error ?? {}) as PostgresError
   return code === 'XX000' && typeof routine === 'string' && lostCommits.has(routine)
 }
 
@@ -169,7 +169,7 @@ const lossCodes = /^(?:08|57P)/
  * or `PANIC`. Source: PostgreSQL, Message Severity Levels.
  */
 export function endsConnection(error: unknown): boolean {
-  const fields = (error ?? {}) as ServerError
+  const fields = (error ?? {}) as PostgresError
   const { code, message, severity } = fields
   if (serverCode(fields) === undefined) return isLost(code, String(message))
   if (severity === 'ERROR') return false
@@ -181,7 +181,7 @@ export function endsConnection(error: unknown): boolean {
 /** Whether the server has responded with an error, and keeps the connection. */
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof EngineError)) return false
-  const fields = (error.cause ?? {}) as ServerError
+  const fields = (error.cause ?? {}) as PostgresError
   return serverCode(fields) !== undefined && !endsConnection(fields)
 }
 

@@ -5,9 +5,9 @@
  */
 
 /** The fields of a server's error. */
-export type ServerError = Readonly<Partial<Record<string, unknown>>>
+export type PostgresError = Readonly<Partial<Record<string, unknown>>>
 
-export interface Violation {
+export interface PostgresViolation {
   /** The constraint's name in the database. */
   readonly constraint?: string
   /** The columns whose values violate it. */
@@ -15,7 +15,7 @@ export interface Violation {
 }
 
 /** The code of a server's error. @returns `undefined` for errors of the connection and of the program */
-export function serverCode(error: ServerError): string | undefined {
+export function serverCode(error: PostgresError): string | undefined {
   const { code } = error
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('E'))
     return undefined
@@ -27,13 +27,13 @@ export function serverCode(error: ServerError): string | undefined {
  * ErrorIfPostCommitFailedShardPlacements.
  */
 export function asConflict(error: unknown): unknown {
-  const { code, message, severity } = (error ?? {}) as ServerError
+  const { code, message, severity } = (error ?? {}) as PostgresError
   if (code !== 'XX000') return error
   return Object.assign(new Error(String(message), { cause: error }), { code: '40001', severity })
 }
 
 /** The code of an error that a `copy` to another server has lost. */
-function codeOfCopy({ message, detail }: ServerError): string {
+function codeOfCopy({ message, detail }: PostgresError): string {
   const [code] = messages.find(([, words]) => words.test(String(message))) ?? []
   if (code !== undefined) return code
   const names = namesIn(message)
@@ -53,7 +53,7 @@ const messages: readonly (readonly [code: string, words: RegExp])[] = [
 ]
 
 /** @param code the result of `serverCode` */
-export function readViolation(code: string, error: ServerError): Violation {
+export function readViolation(code: string, error: PostgresError): PostgresViolation {
   const { constraint, column, detail, message } = error
   if (code === '23502') {
     const name = column ?? namesIn(message)[0]

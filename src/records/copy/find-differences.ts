@@ -37,14 +37,14 @@ export async function findDifferences(
   return finder.compare(source ?? new Map(), target ?? new Map())
 }
 
-interface FoundRow {
+interface UnmatchedRow {
   /** As it is compared. */
   readonly values: CopiedRow
   readonly name: string
 }
 
 /** By key. Rows without a key are in one group. */
-type RowGroups = Map<string, FoundRow[]>
+type RowGroups = Map<string, UnmatchedRow[]>
 
 class DifferenceFinder {
   readonly #table: CopiedTable
@@ -123,7 +123,7 @@ class DifferenceFinder {
   }
 
   /** Removes the row from the list. A row without a key that has no equal value is another row. */
-  #takeMostSimilar(row: CopiedRow, others: FoundRow[]): FoundRow | undefined {
+  #takeMostSimilar(row: CopiedRow, others: UnmatchedRow[]): UnmatchedRow | undefined {
     let [best, fewest] = [-1, this.#key.length > 0 ? Infinity : row.length]
     for (const [index, { values }] of others.entries()) {
       const count = this.#differingColumns(row, values).length
@@ -135,13 +135,13 @@ class DifferenceFinder {
 
 /** The rows of each side that the other side does not have. */
 function withoutEqual(
-  source: readonly FoundRow[],
-  target: readonly FoundRow[],
-): [FoundRow[], FoundRow[]] {
+  source: readonly UnmatchedRow[],
+  target: readonly UnmatchedRow[],
+): [UnmatchedRow[], UnmatchedRow[]] {
   const counts = new Map<string, number>()
-  const textOf = ({ values }: FoundRow): string => JSON.stringify(values)
+  const textOf = ({ values }: UnmatchedRow): string => JSON.stringify(values)
   for (const row of target) counts.set(textOf(row), (counts.get(textOf(row)) ?? 0) + 1)
-  const take = (row: FoundRow): boolean => {
+  const take = (row: UnmatchedRow): boolean => {
     const count = counts.get(textOf(row)) ?? 0
     if (count > 0) counts.set(textOf(row), count - 1)
     return count > 0

@@ -55,13 +55,13 @@ function keepsColumn({ from, to }: Move): boolean {
 }
 
 /** References that change before tables enter their shards. */
-interface ChangedKeys extends Pick<KeyChanges, 'references'> {
+interface NewReferences extends Pick<KeyChanges, 'references'> {
   /** The names of references that no record declares any more. */
   readonly dropped: readonly string[]
 }
 
 /** A reference of a table. */
-interface Reference {
+interface TableReference {
   readonly table: string
   readonly key: ForeignKeySchema
 }
@@ -72,7 +72,7 @@ interface Reference {
 export function findDistributionChanges(
   schemas: readonly TableSchema[],
   actual: Catalogue,
-  keys: ChangedKeys,
+  keys: NewReferences,
   { tables: { distribution: sql } }: Dialect,
 ): DistributionChanges {
   if (sql === undefined)
@@ -90,7 +90,7 @@ export function findDistributionChanges(
         ? { ...move, from: local, isSecond: true }
         : move,
     )
-  const write = (list: readonly Move[], references: readonly Reference[]): Difference[] =>
+  const write = (list: readonly Move[], references: readonly TableReference[]): Difference[] =>
     list.map((_, index) => toDifference(list, index, references, { sql, leaders }))
   const remaining = findReferences(entering, actual)
     .filter(({ key }) => !keys.dropped.includes(key.name))
@@ -176,7 +176,7 @@ function reasonOf(
 }
 
 /** All references from and to tables that move, as the database has them. */
-function findReferences(moves: readonly Move[], actual: Catalogue): Reference[] {
+function findReferences(moves: readonly Move[], actual: Catalogue): TableReference[] {
   const moved = new Set(moves.map(({ schema }) => schema.name))
   return [...actual.values()].flatMap(({ name, foreignKeys }) =>
     foreignKeys
@@ -187,10 +187,10 @@ function findReferences(moves: readonly Move[], actual: Catalogue): Reference[] 
 
 /** The reference after keys have changed. */
 function afterKeys(
-  reference: Reference,
+  reference: TableReference,
   schemas: readonly TableSchema[],
-  keys: ChangedKeys,
-): Reference {
+  keys: NewReferences,
+): TableReference {
   const { table, key } = reference
   if (!keys.references.has(`${table}.${referringColumn(key)}`)) return reference
   const declared = schemas
@@ -218,7 +218,7 @@ function toTableMove(
 function toDifference(
   moves: readonly Move[],
   index: number,
-  references: readonly Reference[],
+  references: readonly TableReference[],
   { sql, leaders }: MoveWriting,
 ): Difference {
   const { schema, from, to, then = to, message, isSecond } = moves[index] as Move

@@ -9,7 +9,7 @@ import { option } from '../../options/option.js'
 import { addUnits } from '../model/partition-periods.js'
 import type { Table } from '../model/table.js'
 import type { RecordsContext } from '../statements/source.js'
-import { defaultAhead, periodsFrom, toPartitionSchema, type Period } from './partitions.js'
+import { defaultAhead, periodsFrom, toPartitionSchema, type PartitionPeriod } from './partitions.js'
 
 export const maintainPartitionsOptions = declareOptions({
   /** How many partitions there should be after the current one. Default 3. */
@@ -120,7 +120,7 @@ async function applyEach(changes: readonly PartitionChange[], runner: Runner) {
   return { done, failed }
 }
 
-interface TableChanges {
+interface PartitionChanges {
   readonly table: string
   readonly changes: readonly PartitionChange[]
   readonly until: string | null
@@ -131,10 +131,10 @@ async function changesOf(
   runner: Runner,
   { dialect, now }: RecordsContext,
   { ahead = defaultAhead, detach = true, from }: MaintainPartitionsOptions,
-): Promise<TableChanges[]> {
+): Promise<PartitionChanges[]> {
   const sql = dialect.tables.partitions as PartitionSql
   const time = now()
-  const result: TableChanges[] = []
+  const result: PartitionChanges[] = []
   for (const { table, partitions } of tables) {
     const actual = await sql.read(runner, table, partitions.column)
     if (actual === undefined) continue
@@ -160,15 +160,15 @@ function periodsBetween(
   partitions: TablePartitions,
   now: number,
   { ahead, from }: { readonly ahead: number; readonly from: string | undefined },
-): Period[] {
+): PartitionPeriod[] {
   const next = periodsFrom(partitions, now, ahead)
   if (from === undefined) return next
-  const past: Period[] = []
+  const past: PartitionPeriod[] = []
   const limit = limitOf(partitions, now)
-  let [period] = periodsFrom(partitions, Date.parse(from), 0) as [Period]
+  let [period] = periodsFrom(partitions, Date.parse(from), 0) as [PartitionPeriod]
   while (period.to <= now) {
     if (period.to > limit) past.push(period)
-    period = periodsFrom(partitions, period.to, 0)[0] as Period
+    period = periodsFrom(partitions, period.to, 0)[0] as PartitionPeriod
   }
   return [...past, ...next]
 }

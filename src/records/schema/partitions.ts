@@ -10,14 +10,18 @@ import type { Table } from '../model/table.js'
 export const defaultAhead = 3
 
 /** A period, in milliseconds since 1970. */
-export interface Period {
+export interface PartitionPeriod {
   readonly name: string
   readonly from: number
   readonly to: number
 }
 
 /** The period with a time, and those that follow. */
-export function periodsFrom({ every }: TablePartitions, time: number, ahead: number): Period[] {
+export function periodsFrom(
+  { every }: TablePartitions,
+  time: number,
+  ahead: number,
+): PartitionPeriod[] {
   const start = periodStart(every, time)
   return Array.from({ length: ahead + 1 }, (_, index) => {
     const from = addUnits(every, start, index)
@@ -29,7 +33,7 @@ export function periodsFrom({ every }: TablePartitions, time: number, ahead: num
 export function toPartitionSchema(
   table: string,
   { column }: TablePartitions,
-  { name, from, to }: Period,
+  { name, from, to }: PartitionPeriod,
   dialect: Dialect,
 ): PartitionSchema {
   const bound = (time: number): string => dialect.tables.partitions?.bound(column, time) ?? ''
