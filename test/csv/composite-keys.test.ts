@@ -64,7 +64,7 @@ describe.each(await startBothEngines())(
         ? (await importing(file, true)).errors
         : importing(file).then(
             () => [],
-            (error: { errors: unknown[] }) => error.errors,
+            (error: unknown) => (error as { errors: unknown[] }).errors,
           )
 
     it('change rows whose key exists, and create others', async () => {

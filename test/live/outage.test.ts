@@ -1,5 +1,5 @@
 /** Live queries whose database was away. Source: docs/scaling.md, Failover. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, it } from '@jest/globals'
 import {
   bootstrap,
   connect,

@@ -97,12 +97,14 @@ async function combined(calls: readonly (() => Promise<unknown>)[]): Promise<Sen
   throw new Error(`not combined: ${sent.map(({ sql }) => sql).join('\n')}`)
 }
 
+const quoteText = (value: string | number): string => `'${String(value).replaceAll("'", "''")}'`
+
 const toLiteral = (value: unknown): string =>
   Array.isArray(value)
     ? `'{${value.map((item) => `"${String(item)}"`).join()}}'`
     : value === null
       ? 'null'
-      : `'${String(value).replaceAll("'", "''")}'`
+      : quoteText(value as string | number)
 
 /** The partitions that a plan names, or reads, in a prepared statement with a plan of the mode. */
 async function partitionsOf(

@@ -65,9 +65,12 @@ describe.each(engines)('requests for a partitioned record on %s', (name, open) =
   it('answer a row without a partition with 500, and log the command', async () => {
     const far = { title: 'far', at: '2090-01-01T00:00:00.000Z' }
     const { status, body } = await send('POST', '/events', far)
-    if (name === 'SQLite') return expect(status).toBe(201)
+    if (name === 'SQLite') {
+      expect(status).toBe(201)
+      return
+    }
     expect(status).toBe(500)
-    expect(body.toString()).not.toContain('partition')
+    expect(body).not.toContain('partition')
     expect(lines.join('\n')).toContain('LogEvent: the table log_event has no partition for the row')
     expect(lines.join('\n')).toContain('npx filigree partitions')
     const many = await send('POST', '/events/many', { create: [far] })
@@ -108,7 +111,10 @@ describe.each(engines)('the partitions of a table on %s', (name, open) => {
       now = at(26)
       const plan = await database.maintainPartitions({ ahead: 1, dryRun: true })
       const reports = await database.maintainPartitions({ ahead: 1 })
-      if (!isPartitioned) return expect([plan, reports]).toEqual([[], []])
+      if (!isPartitioned) {
+        expect([plan, reports]).toEqual([[], []])
+        return
+      }
       const [events] = reports
       expect(plan[0]).toMatchObject({ created: events?.created, detached: events?.detached })
       expect(events?.created).toHaveLength(2)

@@ -131,7 +131,7 @@ describe('the start refuses', () => {
     const error: unknown = await connect('sqlite::memory:', { records: [type] }).catch(
       (reason: unknown) => reason,
     )
-    return String((error as Error).message)
+    return (error as Error).message
   }
 
   it('options that no table can have', async () => {

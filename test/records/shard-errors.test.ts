@@ -86,13 +86,10 @@ const failures: readonly (readonly [
     'a declared constraint',
     (db) => db.records(Project).create({ ...inTenant, name: 'x', code: 'a' }),
   ],
-  [
-    'a used value of a long name',
-    (db) => db.records(Task).create({ ...inTenant, [title]: 'a' } as never),
-  ],
+  ['a used value of a long name', (db) => db.records(Task).create({ ...inTenant, [title]: 'a' })],
   [
     'a used value of another long name',
-    (db) => db.records(Task).create({ ...inTenant, [title]: 'x', [otherTitle]: 'b' } as never),
+    (db) => db.records(Task).create({ ...inTenant, [title]: 'x', [otherTitle]: 'b' }),
   ],
   [
     'a missing row on every machine',
@@ -100,7 +97,7 @@ const failures: readonly (readonly [
   ],
   [
     'a missing row',
-    (db) => db.records(Task).create({ ...inTenant, [title]: 'x', projectId: missingId } as never),
+    (db) => db.records(Task).create({ ...inTenant, [title]: 'x', projectId: missingId }),
   ],
   [
     'a missing row of a long name',
@@ -109,7 +106,7 @@ const failures: readonly (readonly [
         ...inTenant,
         [title]: 'x',
         projectThatWasFinishedBeforeThisOneWasId: missingId,
-      } as never),
+      }),
   ],
   ['a row that is still referred to', (db) => db.records(Project).delete(projectId, inTenant)],
   ['a check', (db) => db.records(Project).updateWhere(inTenant, { hours: { add: -9 } })],
@@ -154,7 +151,7 @@ describe('errors of shards', () => {
     await plain.records(Project).create({ ...inTenant, name: 'Cellar' })
     await plain
       .records(Task)
-      .create({ ...inTenant, id: taskId, [title]: 'a', [otherTitle]: 'b', projectId } as never)
+      .create({ ...inTenant, id: taskId, [title]: 'a', [otherTitle]: 'b', projectId })
     proxy = await startCitusProxy(url)
     citus = await connect(proxy.through(url), { records })
   })

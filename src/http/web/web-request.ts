@@ -108,7 +108,7 @@ export class WebIncoming extends LazyEmitter implements Incoming {
 
   #readHeaders(): IncomingHttpHeaders {
     const sent: Headers & BunHeaders = this.#request.headers
-    const headers = sent.toJSON?.() ?? (Object.fromEntries(sent) as IncomingHttpHeaders)
+    const headers = sent.toJSON?.() ?? Object.fromEntries(sent)
     headers.host ??= this.#host
     const isFramed =
       headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
@@ -127,7 +127,7 @@ export class WebIncoming extends LazyEmitter implements Incoming {
       if (pushed !== undefined) await pushed
     } else if (this.#request.body !== null) await this.#readStream(this.#request.body)
     // The other listeners are added meanwhile.
-    else await undefined
+    else await Promise.resolve()
     if (!this.#isFlowing) await this.#whenFlowing()
     if (this.destroyed) return
     this.readableEnded = true

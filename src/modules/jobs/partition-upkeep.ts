@@ -23,7 +23,9 @@ export class PartitionUpkeep {
   /** Begins the first run, which nobody waits for. */
   start(): void {
     this.#running = this.#run()
-    this.#timer = setInterval(() => (this.#running = this.#run()), dayMs).unref()
+    this.#timer = setInterval(() => {
+      this.#running = this.#run()
+    }, dayMs).unref()
   }
 
   /** Waits for a run. */

@@ -34,7 +34,7 @@ export async function findDifferences(
     if (from?.[2 * bucket] !== to?.[2 * bucket] || from?.[2 * bucket + 1] !== to?.[2 * bucket + 1])
       different.add(bucket)
   const [source, target] = await Promise.all(sides.map((side) => finder.collect(side, different)))
-  return finder.compare(source ?? new Map(), target ?? new Map())
+  return finder.compare(source ?? noRows, target ?? noRows)
 }
 
 interface UnmatchedRow {
@@ -45,6 +45,8 @@ interface UnmatchedRow {
 
 /** By key. Rows without a key are in one group. */
 type RowGroups = Map<string, UnmatchedRow[]>
+
+const noRows: RowGroups = new Map()
 
 class DifferenceFinder {
   readonly #table: CopiedTable

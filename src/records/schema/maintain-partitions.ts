@@ -129,11 +129,12 @@ interface PartitionChanges {
 async function changesOf(
   tables: readonly PartitionedTable[],
   runner: Runner,
-  { dialect, now }: RecordsContext,
+  context: RecordsContext,
   { ahead = defaultAhead, detach = true, from }: MaintainPartitionsOptions,
 ): Promise<PartitionChanges[]> {
+  const { dialect } = context
   const sql = dialect.tables.partitions as PartitionSql
-  const time = now()
+  const time = context.now()
   const result: PartitionChanges[] = []
   for (const { table, partitions } of tables) {
     const actual = await sql.read(runner, table, partitions.column)

@@ -30,9 +30,13 @@ export class ShardWatch {
       const value = values[index]
       if (column !== shard.name || value === null || value === undefined) continue
       this.#shard ??= value
-      if (String(this.#shard) === String(value)) continue
+      if (toText(this.#shard as string) === toText(value as string)) continue
       this.#onSecond(shard.property, [this.#shard, value])
       return
     }
   }
+}
+
+function toText(value: string | number): string {
+  return String(value)
 }

@@ -46,7 +46,7 @@ describe('tables in other places are named', () => {
   it('by a warning at the start', async () => {
     const database = await open(Parcel, Letter, Card)
     const warnings: string[] = []
-    database.log.warn = (_fields, message) => void warnings.push(String(message))
+    database.log.warn = (_fields, message) => void warnings.push(message)
     await database.verify()
     namesAll(warnings.join('\n'))
   })
