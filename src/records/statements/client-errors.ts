@@ -132,8 +132,12 @@ function noKeysLeft({ name, type }: Table, cause: EngineError): HttpError {
 }
 
 /** For the log: the client cannot do anything about it. */
-function noPartition({ name, type }: Table, cause: EngineError): Error {
-  const message = `${type.name}: the table ${name} has no partition for the row. Create it: npx filigree partitions. For times far away, add partitions in a migration.`
+function noPartition({ name, type, partitions }: Table, cause: EngineError): Error {
+  const remedy =
+    partitions === undefined
+      ? 'Create it in the database: the record has no partitionBy.'
+      : 'Create it: npx filigree partitions. For times far away, add partitions in a migration.'
+  const message = `${type.name}: the table ${name} has no partition for the row. ${remedy}`
   return new Error(message, { cause })
 }
 

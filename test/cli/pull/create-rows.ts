@@ -5,7 +5,7 @@ import type { Relation, Table } from '../../../src/records/model/table.js'
 
 export interface Creation {
   readonly record: string
-  /** `refused`: the database's own rules or triggers, an error of the client. `failed`: anything else. */
+  /** `refused`: the database's own rules, triggers or partitions do not accept the row. `failed`: anything else. */
   readonly outcome: 'created' | 'refused' | 'failed'
   readonly reason?: string
 }
@@ -29,7 +29,8 @@ export async function createRows(
       creations.push({ record, outcome: 'created' })
     } catch (error) {
       const { status, message } = error as { status?: number; message: string }
-      const outcome = status !== undefined && status < 500 ? 'refused' : 'failed'
+      const isRefused = (status !== undefined && status < 500) || /no partition/.test(message)
+      const outcome = isRefused ? 'refused' : 'failed'
       creations.push({ record, outcome, reason: message })
     }
   }
