@@ -289,6 +289,7 @@ const others: Readonly<globalThis.Record<string, string>> = {
   COPY_FAILED: 'of filigree copy',
   SCHEMA_LOCKED: 'another process changes the schema at this moment',
   DATABASE_POOLED: 'needs a pooler, and a provider that follows changes: pooler.slow.ts',
+  TABLE_MISPLACED: 'needs a server that distributes tables: misplaced.citus.ts',
   PORT_REFUSED: 'needs a user without rights',
   CLIENT_MISSING: 'needs a package that is not built: client-script.test.ts',
   SECOND_COPY: 'needs a second installation: second-copy.test.ts',
