@@ -301,11 +301,13 @@ it.each(servers)(
     try {
       await first.sync()
       const [difference, ...more] = await second.differences()
-      expect(more).toStrictEqual([])
+      // A table is distributed after its key contains the shard.
+      const later = engine === 'Citus' ? ['other distribution'] : []
+      expect(more.map(({ kind }) => kind)).toStrictEqual(later)
       const message = 'cup has the primary key (id) and should have (tenant_id, id).'
       expect(difference).toMatchObject({ kind: 'other key', message, blocks: true })
       for (const statement of difference?.sql ?? []) await sql.raw(statement).execute(second.kysely)
-      expect(await second.differences()).toStrictEqual([])
+      expect((await second.differences()).map(({ kind }) => kind)).toStrictEqual(later)
     } finally {
       await first.close()
       await second.close()
