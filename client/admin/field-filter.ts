@@ -9,7 +9,7 @@ import { toText } from './format.js'
 import { containsPattern, textOfPattern } from './like-pattern.js'
 import { makePicker } from './picker.js'
 import { makeLinksControl } from './record-controls.js'
-import type { References } from './references.js'
+import { keyText, type KeyValue, type References } from './references.js'
 import {
   displayLabel,
   foreignFieldsOf,
@@ -239,10 +239,7 @@ class RelationFilter extends FieldFilter {
     return {
       node: picker.controlOf(this.field).node,
       read: () =>
-        picker.own.map(({ name }) => {
-          const value = references.values[name]
-          return [name, value === null || value === undefined ? '' : String(value)]
-        }),
+        picker.own.map(({ name }) => [name, keyText(references.values[name] as KeyValue)]),
     }
   }
 

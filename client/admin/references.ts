@@ -143,10 +143,17 @@ export class References {
     const conditions = fields.flatMap((field, index): [string, string][] => {
       const value = this.#values[field.name]
       const isKnown = value !== null && value !== undefined && isHeld(field)
-      return isKnown ? [[keyFields[index] ?? '', String(value)]] : []
+      return isKnown ? [[keyFields[index] ?? '', keyText(value as KeyValue)]] : []
     })
     return Object.fromEntries(conditions)
   }
+}
+
+/** The value of a field that holds a part of a key. */
+export type KeyValue = string | number | boolean | null | undefined
+
+export function keyText(value: KeyValue): string {
+  return value === null || value === undefined ? '' : String(value)
 }
 
 /** A reference to one row of a record. */

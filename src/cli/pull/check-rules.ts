@@ -400,7 +400,7 @@ export function acceptsDefault(
   if (value === undefined) return true
   if (oneOf?.includes(value) === false) return false
   if (typeof value === 'string') {
-    const { length } = [...value]
+    const { length } = Array.from(value)
     if (length < minLength || length > maxLength) return false
     if (pattern !== undefined && !new RegExp(pattern).test(value)) return false
   }

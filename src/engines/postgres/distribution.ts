@@ -114,5 +114,5 @@ export function distributionsSql(
 /** @param row as `distributionsSql` returns it */
 export function toDistribution([, column, group, isReference]: readonly unknown[]): Distribution {
   if (isReference === true) return { kind: 'reference' }
-  return { kind: 'sharded', column: String(column ?? ''), group: String(group) }
+  return { kind: 'sharded', column: (column ?? '') as string, group: String(group) }
 }

@@ -57,8 +57,8 @@ function refusedIn(message: string): {
 /** The server names the domain of a check, and no column. */
 function domainIn({ dataType, schema }: PostgresError): { readonly refusedDomain?: string } {
   if (typeof dataType !== 'string') return {}
-  const isPublic = schema === undefined || schema === 'public'
-  return { refusedDomain: isPublic ? dataType : `${String(schema)}.${dataType}` }
+  const isPublic = typeof schema !== 'string' || schema === 'public'
+  return { refusedDomain: isPublic ? dataType : `${schema}.${dataType}` }
 }
 
 /**

@@ -53,7 +53,7 @@ async function createIndexes(
 ): Promise<string[] | undefined> {
   const partitions = await partitionsOf(runner, table)
   if (partitions === undefined) return undefined
-  const schema = table.includes('.') ? `${table.slice(0, table.indexOf('.') + 1)}` : ''
+  const schema = table.includes('.') ? table.slice(0, table.indexOf('.') + 1) : ''
   const mark = createHash('sha256').update(index).digest('hex').slice(0, 8)
   return [
     `create ${unique}index if not exists ${index} on only ${table}${rest}`,
@@ -87,10 +87,10 @@ async function validateReferences(
   if (partitions === undefined) return undefined
   const name = constraint.slice(1, -1).replaceAll('""', '"')
   const rows = await readAll(runner, referenceSql, [table, name])
-  const [definition] = rows[0] ?? []
+  const definition = rows[0]?.[0] as string | undefined
   // A check, which is validated for all partitions together.
   if (definition === undefined) return [statement]
-  const reference = String(definition).replace(/ NOT VALID$/, '')
+  const reference = definition.replace(/ NOT VALID$/, '')
   return [
     ...partitions.map((one) => `alter table ${one.name} validate constraint ${constraint}`),
     `alter table ${table} add constraint ${constraint} ${reference}`,
