@@ -1,34 +1,14 @@
 /** Filigree's records without HTTP, found and changed by a key of one field and by a key of two. */
-import { alternate, selectContenders, startContenders } from '../harness/contenders.mjs'
+import { measureCalls } from '../harness/calls-row.mjs'
 import { withPostgresShop, withSqliteShop } from '../harness/databases.mjs'
-import { pick, toFigure } from '../harness/figures.mjs'
-import { timeCalls } from '../harness/time-calls.mjs'
 
 const contenders = [
   { name: 'one field', file: 'keys/filigree.ts', env: { KEY: 'one' } },
   { name: 'two fields', file: 'keys/filigree.ts', env: { KEY: 'two' } },
 ]
 
-/** @param inFlight the number of calls at the same time */
-async function measureOn(url, database, inFlight, options) {
-  const failures = []
-  const chosen = selectContenders(contenders, options)
-  const started = await startContenders(chosen, { env: { DATABASE_URL: url }, failures })
-  const byName = new Map(started.map(({ contender, server }) => [contender.name, server]))
-  const figures = []
-  try {
-    for (const call of ['find', 'update']) {
-      const run = (name) =>
-        timeCalls(byName.get(name), call, { seconds: options.seconds, inFlight })
-      const results = await alternate([...byName.keys()], options.rounds, run, failures)
-      const title = `${call}, ${database}`
-      figures.push(toFigure(title, 'calls/s', 'higher', pick(results, 'perSecond')))
-    }
-  } finally {
-    for (const server of byName.values()) await server.stop()
-  }
-  return { figures, failures }
-}
+const onSqlite = { database: 'SQLite', inFlight: 1 }
+const onPostgres = { database: 'PostgreSQL', inFlight: 16 }
 
 export const row = {
   name: 'keys',
@@ -41,11 +21,13 @@ export const row = {
     atLeast: 1 / 1.1,
   })),
   async measure(options) {
-    const onSqlite = await withSqliteShop((url) => measureOn(url, 'SQLite', 1, options))
-    const onPostgres = await withPostgresShop((url) => measureOn(url, 'PostgreSQL', 16, options))
+    const parts = [
+      await withSqliteShop((url) => measureCalls(contenders, { ...onSqlite, url }, options)),
+      await withPostgresShop((url) => measureCalls(contenders, { ...onPostgres, url }, options)),
+    ]
     return {
-      figures: [...onSqlite.figures, ...onPostgres.figures],
-      failures: [...onSqlite.failures, ...onPostgres.failures],
+      figures: parts.flatMap(({ figures }) => figures),
+      failures: parts.flatMap(({ failures }) => failures),
     }
   },
 }
