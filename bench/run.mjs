@@ -10,6 +10,7 @@ import { readOptions } from './harness/options.mjs'
 import { formatRow } from './harness/table.mjs'
 import { rows as arena } from './rows/arena.mjs'
 import { row as bootstrap } from './rows/bootstrap.mjs'
+import { rows as bun } from './rows/bun.mjs'
 import { row as drivers } from './rows/drivers.mjs'
 import { row as firstResponse } from './rows/first-response.mjs'
 import { row as get } from './rows/get.mjs'
@@ -39,6 +40,7 @@ const all = [
   post,
   secured,
   modules,
+  ...bun,
   list,
   records,
   drivers,

@@ -42,13 +42,14 @@ function waitForReady(child) {
 /**
  * Starts one contender and waits until it listens.
  *
- * @param contender `{ file, env?, nodeArgs?, cores? }`, the file below `servers/`, the cores as taskset takes them
+ * @param contender `{ file, env?, program?, nodeArgs?, cores? }`, the file below `servers/`, a program other than this Node, the cores as taskset takes them
  * @returns `url` (always by 127.0.0.1), `pid`, `child`, `figures` (what it measured about itself), `spawnedAt` (`performance.now()`) and `stop()`
  * @throws {Error} with what it wrote to stderr when it does not come up
  */
 export async function startServer(contender, env = {}) {
   const args = [...(contender.nodeArgs ?? []), runnableFile(contender.file, contender.isBeside)]
-  const [program, line] = onCore(contender.cores ?? serverCore, process.execPath, args)
+  const runtime = contender.program ?? process.execPath
+  const [program, line] = onCore(contender.cores ?? serverCore, runtime, args)
   const spawnedAt = performance.now()
   const child = spawn(program, line, {
     env: { ...process.env, ...env, ...contender.env },

@@ -12,7 +12,9 @@ const contenders = [
   { name: 'Nest on Express', file: 'get/nest-express.ts' },
 ]
 
-const probes = [
+export const request = { path: '/items/7' }
+
+export const probes = [
   { request: { path: '/items/7' }, status: 200, json: itemOf(7) },
   { request: { path: '/items/90210' }, status: 200, json: itemOf(90210) },
   { request: { path: '/items/lamp' }, status: [400, 404] },
@@ -28,5 +30,5 @@ export const row = {
     { of: 'Filigree', over: 'Nest on Fastify', atLeast: 1.7 },
     { of: 'Filigree', over: 'Nest on Express', atLeast: 8 },
   ],
-  measure: (options) => measureLoad({ contenders, probes, request: { path: '/items/7' } }, options),
+  measure: (options) => measureLoad({ contenders, probes, request }, options),
 }

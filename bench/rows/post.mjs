@@ -27,15 +27,17 @@ const post = (value) => ({
   body: JSON.stringify(value),
 })
 
+export const request = post(order)
+
 const refused = (change) => ({
   request: post({ ...order, ...change }),
   status: 400,
-  not: ['node:http, unchecked'],
+  not: ['node:http, unchecked', 'Bun.serve, unchecked'],
 })
 const withLine = (change) => ({ lines: [order.lines[0], { ...order.lines[1], ...change }] })
 
-const probes = [
-  { request: post(order), status: 200, json: order },
+export const probes = [
+  { request, status: 200, json: order },
   { request: post({ ...order, lines: [] }), status: 200, json: { ...order, lines: [] } },
   refused({ customer: undefined }),
   refused({ customer: '' }),
@@ -61,5 +63,5 @@ export const row = {
     { of: 'Filigree', over: 'Fastify + Ajv', atLeast: 1.2 },
     { of: 'Filigree', over: 'Nest + class-validator', atLeast: 4 },
   ],
-  measure: (options) => measureLoad({ contenders, probes, request: post(order) }, options),
+  measure: (options) => measureLoad({ contenders, probes, request }, options),
 }
