@@ -1,8 +1,7 @@
 /** The ways in which a database can differ from the records. */
-import type { Dialect } from '../../engines/contract/dialect.js'
 import { writeDropIndex } from '../../engines/contract/ddl.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote } from '../../engines/contract/quote.js'
-import { isOwnIndexName } from '../model/generated-names.js'
 import type {
   ActualIndex,
   ActualTable,
@@ -10,6 +9,7 @@ import type {
   ForeignKeySchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
+import { isOwnIndexName } from '../model/generated-names.js'
 
 export interface Difference {
   readonly kind:
@@ -126,4 +126,33 @@ export function isStaleIndex(schema: TableSchema, name: string, index: ActualInd
     // Indexes of a column without a field are kept with the column.
     index.columns.every((column) => schema.columns.some((one) => one.name === column))
   )
+}
+
+/** A difference that no statement of ours removes. */
+export function withoutChange(difference: Difference): Difference {
+  return { ...difference, risk: 'by hand', first: undefined, sql: [], undo: undefined }
+}
+
+/** The table of a record, and the table of the database. */
+export interface TablePair {
+  readonly schema: TableSchema
+  readonly actual: ActualTable
+  /** The table was made by migrations. Then another type is a difference even if its values would fit. */
+  readonly isExact: boolean
+  /** The table was made for the record. Then parts that the record does not declare are removed. */
+  readonly isOwn: boolean
+}
+
+/** ` (Product.name)` */
+export function originOf({ columns }: TableSchema, names: readonly string[]): string {
+  const origins = columns.filter(({ name }) => names.includes(name)).map(({ origin }) => origin)
+  return origins.length === 0 ? '' : ` (${[...new Set(origins)].join(', ')})`
+}
+
+export function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+export function isSharded({ distribution }: TableSchema): boolean {
+  return distribution?.kind === 'sharded'
 }
