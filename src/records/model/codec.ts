@@ -334,14 +334,7 @@ function readErrorOf(
   row: Row,
   error: unknown,
 ): unknown {
-  const failing = columns.find(({ decode, index }) => {
-    try {
-      if (row[index] !== null) decode(row[index])
-      return false
-    } catch {
-      return true
-    }
-  })
+  const failing = columns.find((column) => decodeIfValid(column, row) === invalid)
   if (failing === undefined) return error
   return storedValueError(table.type.name, failing.column, readKeyOf(table, columns, row), error)
 }
@@ -349,12 +342,22 @@ function readErrorOf(
 /** The key of a row; `undefined` if it cannot be read either. */
 function readKeyOf({ key }: Table, columns: readonly ColumnCodec[], row: Row): unknown {
   const record: Instance = {}
+  for (const codec of columns) {
+    if (!storedColumnsOf(key).includes(codec.column)) continue
+    const value = decodeIfValid(codec, row)
+    if (value === invalid) return undefined
+    record[codec.column.property] = value
+  }
+  return keyOf(key, record)
+}
+
+const invalid = Symbol('a stored value that does not fit its column')
+
+function decodeIfValid({ decode, index }: ColumnCodec, row: Row): unknown {
   try {
-    for (const { column, decode, index } of columns)
-      if (storedColumnsOf(key).includes(column)) record[column.property] = decode(row[index])
-    return keyOf(key, record)
+    return row[index] === null ? null : decode(row[index])
   } catch {
-    return undefined
+    return invalid
   }
 }
 
