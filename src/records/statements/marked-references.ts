@@ -8,7 +8,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { keyInValues } from '../model/codec.js'
-import { keyValues } from './shard.js'
+import { inShard, keyValues } from './shard.js'
 import { withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { noSuchKey } from './client-errors.js'
@@ -56,27 +56,58 @@ export function checkUndeleted(
 ): MaybePromise<void> {
   const relations = referencesToMarked(table)
   if (relations.length === 0) return undefined
-  return relations.reduce<MaybePromise<void>>(
-    (earlier, relation) =>
-      after(earlier, () => {
-        const codec = source.context.codecOf(table)
-        const keysIn = (column: Column): unknown[] =>
-          rows
-            .map((row) => keyInValues(column, columns, row, codec))
-            .filter((key) => key !== undefined && key !== null)
-        const ownKeys = new Set(relation.target === table ? keysIn(table.key).map(toKeyText) : [])
-        const keys = keysIn(relation.local).filter((key) => !ownKeys.has(toKeyText(key)))
-        if (keys.length === 0) return undefined
-        return after(missingKey(relation, source, keys), (missing) => {
-          if (missing === undefined) return undefined
-          const isSame = isUnchanged?.(relation.local, missing.key) ?? false
-          return after(isSame, (same) => {
-            if (!same) throw noSuchKey(relation, missing.key)
-          })
-        })
-      }),
-    undefined,
-  )
+  let done: MaybePromise<void> = undefined
+  for (const relation of relations)
+    for (const [shard, some] of byShard(table, source, { columns, rows }))
+      done = after(done, () =>
+        inShard(table, shard, () =>
+          checkReference(relation, source, { columns, rows: some }, isUnchanged),
+        ),
+      )
+  return done
+}
+
+function checkReference(
+  relation: Relation,
+  source: Source,
+  { columns, rows }: WrittenRows,
+  isUnchanged?: (column: Column, key: unknown) => MaybePromise<boolean>,
+): MaybePromise<void> {
+  const { table } = relation
+  const codec = source.context.codecOf(table)
+  const keysIn = (column: Column): unknown[] =>
+    rows
+      .map((row) => keyInValues(column, columns, row, codec))
+      .filter((key) => key !== undefined && key !== null)
+  const ownKeys = new Set(relation.target === table ? keysIn(table.key).map(toKeyText) : [])
+  const keys = keysIn(relation.local).filter((key) => !ownKeys.has(toKeyText(key)))
+  if (keys.length === 0) return undefined
+  return after(missingKey(relation, source, keys), (missing) => {
+    if (missing === undefined) return undefined
+    const isSame = isUnchanged?.(relation.local, missing.key) ?? false
+    return after(isSame, (same) => {
+      if (!same) throw noSuchKey(relation, missing.key)
+    })
+  })
+}
+
+/** The rows by the shard that they name: rows refer only to rows in their own. Undefined: the shard of the call. */
+function byShard(
+  table: Table,
+  source: Source,
+  { columns, rows }: WrittenRows,
+): Map<unknown, (readonly unknown[])[]> {
+  const { shard } = table
+  const index = shard === undefined ? -1 : columns.indexOf(shard)
+  const codec = shard && source.context.codecOf(table).byProperty.get(shard.property)
+  const found = new Map<unknown, (readonly unknown[])[]>()
+  for (const row of rows) {
+    const value = index === -1 ? undefined : codec?.decode(row[index])
+    const list = found.get(value)
+    if (list === undefined) found.set(value, [row])
+    else list.push(row)
+  }
+  return found
 }
 
 /** @throws {HttpError} as `checkUndeleted` */
