@@ -34,6 +34,7 @@ import {
 } from './filters/list-options.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
+import { readApart } from './statements/apart.js'
 import { planList } from './statements/list-plan.js'
 import { readNumber, readRecords } from './statements/read-records.js'
 import { restoreOne } from './statements/restore-row.js'
@@ -42,7 +43,7 @@ import { arrangeValues } from '../sql/write-statement.js'
 import { isInTransaction } from './statements/transaction-runners.js'
 import { inShardOf, keyValues } from './statements/shard.js'
 import type { Source } from './statements/source.js'
-import type { Table } from './model/table.js'
+import type { Instance, Table } from './model/table.js'
 import { markingWrite } from './statements/write-check.js'
 import { toClientError } from './statements/client-errors.js'
 
@@ -259,8 +260,14 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   #list(options: ListOptions<T>): MaybePromise<T[]> {
     const { table, source } = this
     const paths = options.with
-    const query = planList(table, source.context, options)
-    const found = readRecords(table, source, query) as MaybePromise<T[]>
+    const { apart, ...query } = planList(table, source.context, options)
+    const rows = readRecords(table, source, query) as MaybePromise<T[]>
+    const found =
+      apart === undefined
+        ? rows
+        : after(rows, (records) =>
+            after(readApart(source, records as Instance[], apart, options), () => records),
+          )
     return paths === undefined
       ? found
       : after(found, (records) => after(this.#load(records, paths, false), () => records))

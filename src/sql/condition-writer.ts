@@ -1,7 +1,7 @@
 /** Writes conditions on the rows of an alias. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import { type SqlTable, isIndexed, isUnique } from './table.js'
+import { type SqlTable, isApart, isIndexed, isUnique } from './table.js'
 import type { Condition, SearchCondition } from './condition.js'
 import { isDerived, type Derived } from './derived.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
@@ -340,6 +340,7 @@ export class ConditionWriter {
     const isAny = part.kind === 'all' && part.parts.length === 0
     const isList =
       form !== 'exists' ||
+      isApart(relation, this.#context.dialect) ||
       (relation.kind !== 'belongsTo' && (isBelow || (this.#readsAllRows && !isAny)))
     const other = this.#context.alias()
     const hasFewRows = this.#hasFewRows

@@ -1,6 +1,6 @@
 /** Writes `select` statements of rows, with their conditions, order and limit. */
-import { join, name, raw, sql, type Sql, slot } from '../engines/contract/sql-text.js'
-import type { SqlTable, SqlRelation } from './table.js'
+import { join, name, raw, sql, type Sql, slot, wrap } from '../engines/contract/sql-text.js'
+import { isApart, type SqlTable, type SqlRelation } from './table.js'
 import { searchIn, type Condition } from './condition.js'
 import { scanConditionsOf, writeByCount, writeByScan } from './few-matches.js'
 import {
@@ -11,7 +11,7 @@ import {
   splitAtNulls,
   writeNullPieces,
 } from './order.js'
-import type { RelatedRowsQuery, CountQuery, Rows } from './tree.js'
+import type { RelatedRowsOf, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
 import type { RankedRows, Ranking } from '../engines/contract/search-sql.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
@@ -142,6 +142,13 @@ export class RowWriter {
       const where = this.where({ table: target, where: rows.where }, alias, { condition })
       return sql`select ${requestedKey(matchColumns)}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
     }
+    if (isApart(relation, context.dialect)) {
+      const key = keyColumns(alias, relation.foreign)
+      return this.#numbered(relation, { ...rows, order }, alias, {
+        key: requestedKey(key),
+        condition: hasRequestedKey(key, 'foreign', alias),
+      })
+    }
     // Rank the outer rows first, so that the replaced search condition is the one of the inner rows.
     const ranking = order.rank && conditions.rank(order.rank, alias)
     const selection = { ...rows, table: target, order }
@@ -164,6 +171,29 @@ export class RowWriter {
       ' and ',
     )
     return sql`${parentRows}${context.table(target.name, alias)}${ranking?.fromAfter} where ${filter}${by}`
+  }
+
+  /** Limits the rows of each key by their number in the order, because no subquery for each key may read shards. */
+  #numbered(
+    { target }: SqlRelation,
+    rows: RelatedRowsOf & { readonly order: Order },
+    alias: string,
+    { key, condition }: { readonly key: Sql; readonly condition: Sql },
+  ): Sql {
+    const { context } = this
+    const { order, offset, limit } = rows
+    const ranking = order.rank && this.conditions.rank(order.rank, alias)
+    const by = this.order(order.terms, alias, ranking)
+    const number = sql`row_number() over (partition by ${key}${by}) as filigree_place`
+    const from = sql`${ranking?.from}${context.table(target.name, alias)}`
+    const filter = this.where({ ...rows, table: target }, alias, { condition })
+    const found = sql`select ${name(alias)}.*, ${key} as filigree_led, ${number} from ${from}${filter}`
+    const { sum } = context.dialect.statements.limit
+    const skipped = offset === undefined ? undefined : wrap(sum, slot(offset))
+    const count = typeof limit === 'number' ? wrap(sum, slot(limit)) : raw(String(limit?.fixed))
+    const last = skipped === undefined ? count : sql`${skipped} + ${count}`
+    const isSkipped = skipped && sql`filigree_place > ${skipped} and `
+    return sql`select filigree_led, ${returnedColumns(target, alias, context)} from (${found}) as ${name(alias)} where ${isSkipped}filigree_place <= ${last} order by filigree_place`
   }
 
   /** Ranks and sorts at most `maxRanked` of the rows that a search finds. */

@@ -1,5 +1,6 @@
 /** The table of a record and its relations, as far as statements need them. `records/model` creates both. */
 
+import type { Dialect } from '../engines/contract/dialect.js'
 import {
   storedColumnsOf,
   type Column,
@@ -34,6 +35,17 @@ export interface SqlRelation {
   readonly join: JoinTable | undefined
   /** If both tables are sharded by the same field: the columns of that field. Related rows have the same value in both. */
   readonly shards: { readonly local: Column; readonly foreign: Column } | undefined
+}
+
+/**
+ * Whether the rows of a table without shards are related to rows in shards, which the database does not read for each row.
+ * The field of the shard refers to the row.
+ */
+export function isApart(
+  { table, target }: Pick<SqlRelation, 'table' | 'target'>,
+  { can }: Pick<Dialect, 'can'>,
+): boolean {
+  return table.shard === undefined && target.shard !== undefined && !can.subqueriesInShards
 }
 
 /** A join table. It contains each pair of keys once. */

@@ -14,6 +14,7 @@ import {
   type Rel,
   type Repository,
 } from 'filigree'
+import { citusCatalogue } from './citus-catalogue.js'
 import { startCitusProxy, type CitusProxy } from './citus-proxy.js'
 import { Client, startPostgres, type PostgresServer } from './postgres-server.js'
 import { silentLog } from '../silent-log.js'
@@ -334,14 +335,6 @@ const failingCommits = `
     return null; end $$;
   create constraint trigger fail_commit after insert on shop_order deferrable initially deferred
     for each row execute function fail_commit()`
-
-/** The catalogue of a server with Citus, as far as the start reads it. */
-const citusCatalogue = `
-  set allow_system_table_mods = on;
-  insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-    values (99999, 'citus', 10, 2200, false, '13.2-1');
-  create function run_command_on_workers(command text) returns table (result text) language sql as $$ select '0' $$;
-  reset allow_system_table_mods`
 
 describe('transactions on Citus', () => {
   let server: PostgresServer

@@ -178,6 +178,8 @@ export interface DialectAbilities {
   readonly outages: boolean
   /** A transaction is `serializable` even if it uses several shards. */
   readonly isolatesShards: boolean
+  /** A subquery for each row of a table without shards can read tables with shards. */
+  readonly subqueriesInShards: boolean
 }
 
 /** The types of columns. */

@@ -109,13 +109,13 @@ const ofDoubles = {
  * @param hasIcu whether the server knows the letters of all languages; without it only ASCII letters become lower case
  * @param hasTrigrams whether the extension pg_trgm exists or may be created
  * @param copy how the driver copies rows; absent if it cannot
- * @param isolatesShards false if each server isolates only the transactions on its own rows
+ * @param isDistributed whether other servers hold shards, each of which isolates only the transactions on its own rows
  */
 export function createPostgresDialect(
   hasIcu: boolean,
   hasTrigrams = true,
   copy?: InsertCopy,
-  isolatesShards = true,
+  isDistributed = false,
 ): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
   const fold = ['translate(lower(', `${collation}), 'ς', 'σ')`] as const
@@ -140,7 +140,8 @@ export function createPostgresDialect(
       readOnlyTransactions: true,
       nestedComments: true,
       outages: true,
-      isolatesShards,
+      isolatesShards: !isDistributed,
+      subqueriesInShards: !isDistributed,
     },
     types: {
       columnType,

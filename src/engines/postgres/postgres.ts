@@ -47,7 +47,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
         abilities?.[0] === true,
         abilities?.[1] === true,
         traits.copies ? postgresCopy : undefined,
-        traits.product !== 'Citus',
+        traits.product === 'Citus',
       ),
       channel: await openChannel(driver, pool, settled, traits),
     })

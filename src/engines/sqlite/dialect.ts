@@ -71,6 +71,7 @@ export const sqliteDialect: Dialect = {
     nestedComments: false,
     outages: false,
     isolatesShards: true,
+    subqueriesInShards: true,
   },
   types: {
     columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {

@@ -53,7 +53,10 @@ function planRoot(
   services: RecordServices,
 ): RootPlan | Unplannable {
   const { kind, model } = generated
-  const compiler = new SelectionCompiler({ fragments, conditions })
+  const compiler = new SelectionCompiler(
+    { fragments, conditions },
+    services.database().context.dialect,
+  )
   const [node] = nodes
   const args = compileArguments(field, node)
   const preparation = new StatementPreparation(compiler, services)
@@ -83,7 +86,10 @@ function planNode(
   const planOf = (model: RecordModel): RootPlan | Unplannable => {
     const cached = plans.get(model)
     if (cached !== undefined) return cached
-    const compiler = new SelectionCompiler({ fragments, conditions })
+    const compiler = new SelectionCompiler(
+      { fragments, conditions },
+      services.database().context.dialect,
+    )
     const type = schema.getType(model.name) as GraphQLObjectType
     if (model.access !== undefined) compiler.demand(model.access)
     const object = compiler.object(type, model, nodes)

@@ -12,7 +12,9 @@ import type { RequestedPage } from '../records/pages.js'
 import type { AccessRule } from '../../auth/access.js'
 import { isUnplannable, unplannable, type Unplannable } from '../planner-contract.js'
 import { graphqlLibrary } from '../library.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
+import { isApart } from '../../sql/table.js'
 import { collectFields, type Collecting, type FieldGroups } from '../collect-fields.js'
 import { compileArguments, type ArgumentSource } from './compile-arguments.js'
 
@@ -144,9 +146,11 @@ export class SelectionCompiler {
   hasFloats = false
   hasDecimals = false
   readonly #collecting: Collecting
+  readonly #dialect: Dialect
 
-  constructor(collecting: Collecting) {
+  constructor(collecting: Collecting, dialect: Dialect) {
     this.#collecting = collecting
+    this.#dialect = dialect
   }
 
   object(
@@ -195,6 +199,7 @@ export class SelectionCompiler {
     if (generated?.kind === 'relationCount') return this.#count(key, generated.relation)
     if (field === undefined || generated?.kind !== 'relation') return hasResolver(type, name)
     const { relation } = generated
+    if (isApart(relation.relation, this.#dialect)) return inShards
     for (const rule of relation.rules) this.demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
     if (isUnplannable(object)) return object
@@ -223,7 +228,8 @@ export class SelectionCompiler {
     return { kind: 'nested', key, field, column, parts: { isList: column.field.list, entries } }
   }
 
-  #count(key: string, relation: RelationModel): SelectedEntry {
+  #count(key: string, relation: RelationModel): SelectedEntry | Unplannable {
+    if (isApart(relation.relation, this.#dialect)) return inShards
     for (const rule of relation.rules) this.demand(rule)
     const entry: SelectedCount = { kind: 'count', key, relation, index: this.relations.length }
     this.relations.push(entry)
@@ -263,6 +269,8 @@ export class SelectionCompiler {
     if (rule !== undefined && !rule.open) this.accessRules.add(rule)
   }
 }
+
+const inShards = unplannable('Related rows in shards are read by statements of their own.')
 
 function hasResolver({ name: type }: GraphQLObjectType, name: string): Unplannable {
   return unplannable(`${type}.${name} has a resolver.`)

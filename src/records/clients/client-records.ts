@@ -8,14 +8,14 @@ import { storedColumnsOf } from '../../engines/contract/table.js'
 import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../model/record-types.js'
-import type { Id, ListOptions, RelatedRows } from '../filters/list-options.js'
+import type { Id, ListOptions, RelatedRows, RelationTree } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Table, Instance } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
-import { ClientView, selectRelations, type RelationTree } from '../policy/client-view.js'
+import { ClientView, selectRelations } from '../policy/client-view.js'
 import { deletedRowsView, deletionOrder } from '../policy/deleted-rows.js'
 import type { CallerWriter } from '../policy/caller-writer.js'
 import { checkWrite, type CheckContext } from './check-row.js'
@@ -107,7 +107,8 @@ export class ClientRecords<T extends object> {
         ? undefined
         : {
             maxRows: relatedRowLimit(relations, options.limit, this.#database.sizes, cost),
-            read: (slots) => selectRelations(relations, view, slots),
+            relations,
+            read: (some, slots) => selectRelations(some, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })
             },

@@ -207,12 +207,16 @@ export interface RowsView {
   derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
 }
 
+/** Each relation, with the nested relations to load. */
+export type RelationTree = ReadonlyMap<Relation, RelationTree>
+
 /** Related rows to read with a list, for a client. */
 export interface RelatedRows {
+  readonly relations: RelationTree
   /** The maximum number of rows of one relation, with their own related rows; `undefined` if there cannot be many. */
   readonly maxRows?: number | undefined
-  /** Reads the relations of the query and their conditions. Their values follow the values of the rows. */
-  read(slots: Slots): Selection<Relation>
+  /** Reads some of the relations and their conditions. Their values follow the values in the slots. */
+  read(relations: RelationTree, slots: Slots): Selection<Relation>
   /** Receives every related row. */
   readonly found: (table: Table, record: Record<string, unknown>) => void
 }

@@ -8,7 +8,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isHidden, suggestedRelations, invalid } from '../filters/query-errors.js'
 import type { Relation, Table, Condition } from '../model/table.js'
-import type { Slots, RowsView } from '../filters/list-options.js'
+import type { RelationTree, Slots, RowsView } from '../filters/list-options.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
 import { FilterReader, type FilterContext } from '../filters/filter.js'
@@ -22,9 +22,6 @@ import type { RecordsContext } from '../statements/source.js'
 import { demand, type Caller } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
 import { logProblem, visibleRows } from './visible-rows.js'
-
-/** Each relation, with the nested relations to load. */
-export type RelationTree = ReadonlyMap<Relation, RelationTree>
 
 const maxDepth = 4
 /** The maximum number of relations in one query. */

@@ -31,7 +31,8 @@ import type { Column } from '../../engines/contract/table.js'
 import { defaultLimit, isInput, largestLimit } from '../clients/operation-inputs.js'
 import type { Table, Relation } from '../model/table.js'
 import type { HttpError } from '../../errors/http-error.js'
-import { readRelationTree, type RelationTree } from '../policy/client-view.js'
+import { readRelationTree } from '../policy/client-view.js'
+import type { RelationTree } from '../filters/list-options.js'
 import { isMap, parseJson, tryParseJson } from '../../core/json.js'
 
 /** The options of the record's list that a query names, except `limit`. */

@@ -5,13 +5,13 @@ import {
   checkListOptions,
   type ListOptions,
   readCount,
-  readCounts,
   readDistinct,
   type RelationCount,
   type RowsView,
   type Slots,
   toRelationCount,
 } from '../filters/list-options.js'
+import { splitAdditions, type Additions } from './apart.js'
 import { readOrder } from '../filters/order.js'
 import { checkRanked } from '../filters/search.js'
 import type { Relation, Table } from '../model/table.js'
@@ -25,7 +25,7 @@ export function planList<T extends object>(
   table: Table<T>,
   context: RecordsContext,
   options: ListOptions<T>,
-): RecordsQuery {
+): RecordsQuery & { readonly apart: Additions | undefined } {
   const { view, distinct, related } = options
   checkListOptions(options)
   const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
@@ -34,7 +34,8 @@ export function planList<T extends object>(
   const selected = selectOrdered(table, context, options, requestedOrder)
   const { values, order, skippedRows } = selected
   checkRanked(order, (limit ?? 0) + skippedRows + offset)
-  const additional = readSelection(table, options, values)
+  const { together, apart } = splitAdditions(table, options, context.dialect)
+  const additional = readSelection(together, options, values)
   const { count } = selected.filter
   const filter =
     count === values.length ? selected.filter : { ...selected.filter, count: values.length }
@@ -49,24 +50,21 @@ export function planList<T extends object>(
     reading: limit === undefined || distinct !== undefined ? undefined : selected.reading,
   })
   if (additional === undefined && !order.terms.some(({ column }) => isDerived(column)))
-    return { plan, values, additions: undefined }
+    return { plan, values, additions: undefined, apart }
   const { selection, maxRows } = additional ?? {}
-  return { plan, values, additions: { order, selection, maxRows, found: related?.found } }
+  return { plan, values, additions: { order, selection, maxRows, found: related?.found }, apart }
 }
 
 /** Reads which values the list has in addition to the columns of its rows. Their slots follow those of the rows. */
 function readSelection(
-  table: Table,
+  additions: Additions,
   { counts: names, related, view }: Pick<ListOptions<never>, 'counts' | 'related' | 'view'>,
   values: unknown[],
 ): ListSelection | undefined {
   if (names === undefined && related === undefined) return undefined
   const slots = { values, key: '#' }
-  const counts =
-    names === undefined
-      ? []
-      : selectCounts(readCounts(table, names, view !== undefined), view, slots)
-  const relations = related === undefined ? [] : related.read(slots)
+  const counts = selectCounts(additions.counts, view, slots)
+  const relations = related === undefined ? [] : related.read(additions.relations, slots)
   const maxRows = related?.maxRows
   const key = `${slots.key}|${maxRows ?? ''}${shapeOf(relations)}`
   return { key, selection: [...counts, ...relations], maxRows }

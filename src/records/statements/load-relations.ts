@@ -5,7 +5,7 @@ import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/query-errors.js'
 import { undefinedAt } from '../model/skip.js'
 import { keyOf } from '../model/record-key.js'
-import { keyTextOf, readRelated } from './read-records.js'
+import { keyTextOf, readRelated, type RelatedQueryOfKeys } from './read-records.js'
 import { inShard } from './shard.js'
 import type { Source } from './source.js'
 import type { Instance, Relation, Table } from '../model/table.js'
@@ -62,7 +62,7 @@ function loadLevel(
   for (const [name, below] of tree.children) {
     const relation = table.relations.get(name) as Relation
     done = after(done, () =>
-      after(loadRelation(table, relation, records, source), (found) =>
+      after(loadRelation(relation, records, source), (found) =>
         found.length === 0 ? undefined : loadLevel(relation.target, below, found, source),
       ),
     )
@@ -70,15 +70,20 @@ function loadLevel(
   return done
 }
 
-/** @returns the related records, each once */
-function loadRelation(
-  table: Table,
+/**
+ * Sets one relation of records of its table.
+ *
+ * @param query which related rows. Default: all, by key
+ * @returns the related records, each once
+ */
+export function loadRelation(
   relation: Relation,
   records: readonly Instance[],
   source: Source,
+  query?: RelatedQueryOfKeys,
 ): MaybePromise<Instance[]> {
-  const { shards } = relation
-  if (shards === undefined) return loadLinked(table, relation, records, source)
+  const { shards, table } = relation
+  if (shards === undefined) return loadLinked(relation, records, source, query)
   // Linked rows are in the same shard, so each shard gets its own query.
   const byShard = new Map<unknown, Instance[]>()
   for (const record of records) {
@@ -91,26 +96,26 @@ function loadRelation(
   for (const [value, some] of byShard)
     done = after(done, (before) =>
       inShard(table, value, () =>
-        after(loadLinked(table, relation, some, source), (found) => [...before, ...found]),
+        after(loadLinked(relation, some, source, query), (found) => [...before, ...found]),
       ),
     )
   return done
 }
 
 function loadLinked(
-  table: Table,
   relation: Relation,
   records: readonly Instance[],
   source: Source,
+  query: RelatedQueryOfKeys | undefined,
 ): MaybePromise<Instance[]> {
-  const local = source.context.codecOf(table).byProperty.get(relation.local.property)
+  const local = source.context.codecOf(relation.table).byProperty.get(relation.local.property)
   const keys = new Set<unknown>()
   for (const record of records) {
     const value = keyOf(relation.local, record)
     if (value !== undefined && value !== null) keys.add(local?.encode(value))
   }
   if (keys.size === 0) return attach(relation, records, new Map())
-  return after(readRelated(relation, [...keys], source), (found) =>
+  return after(readRelated(relation, [...keys], source, query), (found) =>
     attach(relation, records, found),
   )
 }

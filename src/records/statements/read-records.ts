@@ -5,14 +5,15 @@
 import { after, attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { HttpError } from '../../errors/http-error.js'
-import { isOneOf } from '../../sql/condition.js'
-import { derivedColumnsOf } from '../../sql/derived.js'
+import { allOf, isOneOf } from '../../sql/condition.js'
+import { derivedColumnsOf, type RelationStep } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
+import { isApart } from '../../sql/table.js'
 import type { RelatedRowsOf, RelationValue, Selection } from '../../sql/tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursors.js'
 import type { RelatedRows, Slots } from '../filters/list-options.js'
-import type { Condition, Instance, Relation, Table } from '../model/table.js'
+import type { Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import { keyInValues } from '../model/codec.js'
 import { keyOf } from '../model/record-key.js'
@@ -143,7 +144,7 @@ function fromJson(
   reading: SelectionContext,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
-  if (reading.maxRows !== undefined && isTooMany(kind, value)) throw tooMany(relation)
+  if (reading.maxRows !== undefined && isTooMany(kind, value)) throw tooManyRelated(relation)
   const { readRow } = reading.context.codecOf(target)
   const bytes = target.columns.flatMap(({ storage }, index) => (storage === 'bytes' ? [index] : []))
   const read = (lists: readonly Row[]): Instance => {
@@ -163,7 +164,7 @@ function isTooMany(kind: Relation['kind'], value: unknown): boolean {
   return kind === 'belongsTo' ? Array.isArray(value) && value.length === 0 : value === null
 }
 
-function tooMany({ name }: Relation): HttpError {
+export function tooManyRelated({ name }: Relation): HttpError {
   const message = `The relation ${name} has more rows than one response may include. Request fewer rows, or request the related rows on their own.`
   const errors = [{ path: 'with', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
@@ -248,11 +249,13 @@ export function countRelated(
   relation: Relation,
   keys: readonly unknown[],
   source: Source,
-  { where, slots }: { readonly where: Condition | undefined; readonly slots: Slots },
+  { where, slots }: { readonly where: RelationStep['where']; readonly slots: Slots },
 ): MaybePromise<Map<string, number>> {
   const { table, name } = relation
   const { context } = source
   const packed = context.dialect.lists.encode(table.key, keys)
+  if (isApart(relation, context.dialect))
+    return countApart(relation, packed, source, { where, slots })
   const byKeys = isOneOf(table.key, slots.values.push(packed) - 1)
   const condition = boundToShard(table, context, slots, byKeys)
   const plan = context.plansOf(table).get(`#${name}|${slots.key}`, () => ({
@@ -268,5 +271,25 @@ export function countRelated(
       new Map(
         withReadKeys(table, source, rows).map(([key, count]) => [String(key), Number(count)]),
       ),
+  )
+}
+
+/** Counts related rows in shards, where the database does not count them for each row. */
+function countApart(
+  { name, table, target, foreign }: Relation,
+  keys: unknown,
+  source: Source,
+  { where, slots }: { readonly where: RelationStep['where']; readonly slots: Slots },
+): MaybePromise<Map<string, number>> {
+  const byKeys = isOneOf(foreign, slots.values.push(keys) - 1)
+  const count = { column: undefined }
+  const plan = source.context.plansOf(table).get(`#${name}|${slots.key}`, () => ({
+    query: 'aggregate',
+    rows: { table: target, where: allOf(byKeys, where) },
+    aggregates: { groups: [{ column: foreign }], measures: [count], having: [], order: [] },
+  }))
+  return after(
+    readRows(target, source, plan, slots.values),
+    (rows) => new Map(rows.map(([key, found]) => [String(key), Number(found)])),
   )
 }
