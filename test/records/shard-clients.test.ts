@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Auth, bootstrap, Database, type Application } from 'filigree'
 import { subscribe } from '../graphql/event-client.js'
 import { startBothEngines } from './both-engines.js'
-import { Firm, Machine, Office, Part, shared, Task, Watch } from './sharded-office.js'
+import { Firm, Machine, Office, Part, Project, shared, Task, Watch } from './sharded-office.js'
 
 const engines = await startBothEngines()
 type Values = { [name: string]: unknown }
@@ -94,6 +94,39 @@ describe.each(engines)('%s', (_engine, open) => {
     }
     expect(titles).toStrictEqual(['of a', 'u', 'v'])
     expect((await send('GET', '/tasks?search=of', 'a')).body).toMatchObject([{ title: 'of a' }])
+  })
+
+  it('REST writes and finds a row of a shard that the caller sees as a whole by one statement', async () => {
+    const statementsOf = async (...request: Parameters<typeof sendRaw>) => {
+      const before = watch.statements.length
+      const { status, body } = await send(...request)
+      const statements = watch.statements.slice(before)
+      return { status, body, statements: statements.filter((sql) => /^begin|"project"/.test(sql)) }
+    }
+    const values = { tenantId: 'a', name: 'Cellar' }
+    const created = await statementsOf('POST', '/projects', 'a', values)
+    expect(created).toMatchObject({ status: 201, body: values })
+    expect(created.statements).toStrictEqual([expect.stringMatching(/^insert into "project"/)])
+    const path = `/projects/${String(created.body?.id)}`
+    const found = await statementsOf('GET', path, 'a')
+    expect(found).toMatchObject({ status: 200, body: values })
+    expect(found.statements).toStrictEqual([expect.not.stringContaining('order by')])
+    const byRequest = await statementsOf('POST', '/projects?tenantId=c', undefined, {
+      tenantId: 'c',
+      name: 'Attic',
+    })
+    expect(byRequest.status).toBe(201)
+    expect(byRequest.statements).toHaveLength(1)
+  })
+
+  it('REST refuses a row that the caller could not see, in each shard', async () => {
+    const project = { tenantId: 'c', name: 'Attic' }
+    expect((await send('POST', '/projects?tenantId=a', undefined, project)).status).toBe(403)
+    expect((await send('POST', '/projects?tenantId=c', 'a', project)).status).toBe(403)
+    const untitled = { tenantId: 'a', title: '' }
+    expect((await send('POST', '/tasks', 'a', untitled)).status).toBe(403)
+    expect(await database.records(Project).count({ tenantId: 'c' })).toBe(0)
+    expect(await database.records(Task).count({ tenantId: 'a' })).toBe(1)
   })
 
   it('REST requires the shard when the rows rule names none', async () => {

@@ -294,6 +294,8 @@ export class CallerWriter {
     reader: RowReader = readerOf(table, this.source),
   ): MaybePromise<Instance | null> {
     if (!this.view.isBound(table)) return reader.find(id)
+    const shard = this.view.wholeShard(table)
+    if (shard !== undefined) return inShard(table, shard, () => reader.find(id))
     const key = toKey(this.source.context.codecOf(table), id)
     if (key === undefined) return null
     const where = { [table.key.property]: toTypedKey(table, id) }
@@ -359,6 +361,22 @@ export class CallerWriter {
     return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#namesCheckedKey(tree)
   }
 
+  /** Whether the caller sees every row that a statement in the current shard can change. */
+  #seesEveryRow(table: Table): boolean {
+    return !this.view.isBound(table) || this.view.wholeShard(table) !== undefined
+  }
+
+  /** As `#isAlone`. A new row in a shard of which the caller sees every row is visible. */
+  #isCreatedAlone(tree: WriteTree): boolean {
+    const { table, values } = tree
+    const { shard } = table
+    if (shard === undefined || table.hasWriteHooks || !this.view.isBound(table))
+      return this.#isAlone(tree)
+    const value = this.view.wholeShard(table)
+    const isVisible = value !== undefined && values[shard.property] === value
+    return isVisible && !hasNestedWrites(tree) && !this.#namesCheckedKey(tree)
+  }
+
   #namesCheckedKey(tree: WriteTree): boolean {
     const { checkedRelations } = policyOf(tree.table)
     return checkedRelations.size > 0 && this.keys.namesCheckedKey(tree)
@@ -370,7 +388,7 @@ export class CallerWriter {
   }
 
   #createNow(tree: WriteTree): MaybePromise<Instance> {
-    if (this.#isAlone(tree)) return insertTree(this.source, tree, this.#caller)
+    if (this.#isCreatedAlone(tree)) return insertTree(this.source, tree, this.#caller)
     return this.checkNested(tree, 'create').then(() =>
       this.#begin(() => this.#treeWriter().create(tree), isolationOfTrees([tree])),
     )
@@ -406,7 +424,7 @@ export class CallerWriter {
     const writer = writerFor(this.#caller)
     const deleteNow = (): MaybePromise<boolean> =>
       deleteOne(table, this.source, id, { canNameReferrer, expected, writer })
-    if (!this.view.isBound(table)) return deleteNow()
+    if (this.#seesEveryRow(table)) return deleteNow()
     return this.#begin(
       async () => (await this.#lock(table, id)) !== undefined && deleteNow(),
       isolationToDelete(table, this.source.context),
@@ -415,7 +433,7 @@ export class CallerWriter {
 
   #restoreNow(table: Table, id: Id): MaybePromise<Instance | null> {
     const writer = writerFor(this.#caller)
-    if (!this.view.isBound(table)) return restoreOne(table, this.source, id, { writer })
+    if (this.#seesEveryRow(table)) return restoreOne(table, this.source, id, { writer })
     return this.#begin(
       async () => {
         const slots = { values: [] as unknown[], key: '' }

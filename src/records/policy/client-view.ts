@@ -238,6 +238,21 @@ export class ClientView implements RowsView {
     return valueIn(this.#visibleRowsOf(table), property)
   }
 
+  /**
+   * The shard of which the caller sees every row and no other rows, so that statements in this shard need no other
+   * condition. Undefined if the caller sees other rows.
+   */
+  wholeShard(table: Table): unknown {
+    const { shard } = table
+    if (shard === undefined) return undefined
+    this.isPersonal = true
+    const value = this.shard(table, shard)
+    const rowFilter = this.#visibleRowsOf(table)
+    if (rowFilter !== true && !isOnlyValue(rowFilter, shard.property, value)) return undefined
+    const codec = this.#context.codecOf(table).byProperty.get(shard.property)
+    return codec?.accepts(value) === true ? value : undefined
+  }
+
   /** The caller's rows within the shard of the call. */
   #rowsInShard(table: Table, column: Column): object | boolean {
     const rowFilter = this.#visibleRowsOf(table)
@@ -261,11 +276,25 @@ export class ClientView implements RowsView {
   }
 }
 
+/** True if a filter compares the property with this value, and does nothing else. */
+function isOnlyValue(filter: object | boolean, property: string, value: unknown): boolean {
+  if (typeof filter !== 'object') return false
+  const [only, ...others] = Object.entries(filter)
+  if (only?.[0] !== property || others.length > 0) return false
+  const [, named] = only
+  if (named === value) return true
+  return isNamed(named) && Object.keys(named).length === 1 && named.eq === value
+}
+
+function isNamed(value: unknown): value is { readonly eq: unknown } {
+  return typeof value === 'object' && value !== null && 'eq' in value
+}
+
 /** The only value that a filter allows for a property, if there is one. */
 function valueIn(filter: unknown, property: string): string | number | undefined {
   if (typeof filter !== 'object' || filter === null) return undefined
   const { [property]: value, and } = filter as Readonly<Record<string, unknown>>
-  const named = typeof value === 'object' && value !== null && 'eq' in value ? value.eq : value
+  const named = isNamed(value) ? value.eq : value
   if (typeof named === 'string' || typeof named === 'number') return named
   if (!Array.isArray(and)) return undefined
   for (const part of and) {
