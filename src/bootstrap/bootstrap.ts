@@ -34,8 +34,7 @@ import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
 import { socketEndpoints } from './graphql-routes.js'
 import { suggestedRoutes } from './suggested-routes.js'
-import type { UpgradeHandler } from '../http/upgrade.js'
-import { createUpgrades } from '../serving/sockets/upgrades.js'
+import { SocketEndpoints } from '../serving/sockets/socket-endpoints.js'
 import { learnSecrets } from './learn-secrets.js'
 import { listen, otherWorkers, reportToPrimary } from './listen.js'
 import type { BootstrapOptions } from './options.js'
@@ -157,7 +156,7 @@ async function start(
     dispatcher,
     errorHeaders: cors.fixed ?? new HeaderList(),
     log: plan.log,
-    upgrade: createSocketUpgrades(plan, context, { dispatcher, cors, ending, requests }),
+    sockets: createSocketEndpoints(plan, context, { dispatcher, cors, ending, requests }),
     take: attached?.take,
     portHandover,
   })
@@ -312,8 +311,8 @@ function createDispatcher(
   return { dispatcher, servedRoutes: filled.servedRoutes }
 }
 
-/** Creates the handler of WebSocket requests. */
-function createSocketUpgrades(
+/** @returns undefined if no GraphQL endpoint accepts WebSockets */
+function createSocketEndpoints(
   { graphql, settings, log }: ApplicationPlan,
   { gate }: ServeContext,
   {
@@ -322,9 +321,11 @@ function createSocketUpgrades(
     ending,
     requests,
   }: Pick<DispatcherParts, 'cors' | 'ending' | 'requests'> & { readonly dispatcher: Dispatcher },
-): UpgradeHandler | undefined {
-  return createUpgrades({
-    endpoints: socketEndpoints(graphql.instances, settings.basePath),
+): SocketEndpoints | undefined {
+  const endpoints = socketEndpoints(graphql.instances, settings.basePath)
+  if (endpoints.length === 0) return undefined
+  return new SocketEndpoints({
+    endpoints,
     serve: (incoming, outgoing) => {
       dispatcher.serve(incoming, outgoing)
     },

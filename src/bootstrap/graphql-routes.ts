@@ -30,7 +30,7 @@ import {
 } from '../serving/interceptors.js'
 import { planDecorator } from './plan-interceptors.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import type { SocketEndpoint } from '../serving/sockets/upgrades.js'
+import type { SocketEndpoint } from '../serving/sockets/socket-endpoints.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'

@@ -10,9 +10,11 @@ import type { HeaderList } from '../http/header-list.js'
 import { defaultBounds, type Bounds } from '../http/limits.js'
 import type { Listener, ListenerOptions, PortHandover, Times } from '../http/listener.js'
 import { createNodeServer, type NodeServerOptions } from '../http/server.js'
-import type { UpgradeHandler } from '../http/upgrade.js'
-import { createBunServer } from '../http/web/bun-server.js'
+import { createBunServer, findBun } from '../http/web/bun-server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
+import { createBunSockets } from '../serving/sockets/bun-sockets.js'
+import { createNodeUpgrades } from '../serving/sockets/node-upgrades.js'
+import type { SocketEndpoints } from '../serving/sockets/socket-endpoints.js'
 import type { TakeRequest } from './cli-hooks.js'
 import type { Settings } from './options.js'
 import { toPortProblem } from './port-problems.js'
@@ -28,8 +30,8 @@ interface ListenOptions {
   /** Headers of responses to malformed requests. */
   readonly errorHeaders: HeaderList
   readonly log: Log
-  /** Handles connections that request another protocol. */
-  readonly upgrade?: UpgradeHandler | undefined
+  /** Endpoints that accept WebSockets. */
+  readonly sockets: SocketEndpoints | undefined
   /** Handles requests that are not for the application. */
   readonly take?: TakeRequest | undefined
   /** Holds the port while the next process starts. */
@@ -56,7 +58,7 @@ export async function listen(options: ListenOptions): Promise<PortListener | und
 
 /** Chooses the server: Bun's own on Bun, unless the application needs what only Node's has. */
 function createListener(options: ListenOptions): Listener {
-  const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
+  const { settings, dispatcher, errorHeaders, log, sockets, take, portHandover } = options
   const common: ListenerOptions = {
     times: portHandover === undefined ? settings.times : withShortLinger(settings.times),
     bounds: countable(settings),
@@ -71,25 +73,25 @@ function createListener(options: ListenOptions): Listener {
       dispatcher.refuse(incoming, outgoing, error)
     },
   }
-  const bunServer = needsNodeServer(options) ? undefined : createBunServer(common)
-  if (bunServer !== undefined) return bunServer
+  const bun = needsNodeServer(options) ? undefined : findBun()
+  if (bun !== undefined)
+    return createBunServer(bun, { ...common, sockets: sockets && createBunSockets(sockets) })
   const serve: NodeServerOptions['serve'] =
     take === undefined
       ? common.serve
       : (incoming, outgoing) => {
           if (!take(incoming, outgoing)) dispatcher.serve(incoming, outgoing)
         }
-  return createNodeServer({ ...common, upgrade, serve })
+  return createNodeServer({ ...common, upgrade: sockets && createNodeUpgrades(sockets), serve })
 }
 
 /** Limits of connections, which Bun's server does not show. */
 const connectionLimits = ['connectionsByAddress', 'requests', 'unread'] as const
 
-/** Whether the application needs what other servers lack: connections of their own, sockets and shared ports. */
-function needsNodeServer({ settings, upgrade, take, portHandover }: ListenOptions): boolean {
+/** Whether the application needs what other servers lack: connections of their own, and shared ports. */
+function needsNodeServer({ settings, take, portHandover }: ListenOptions): boolean {
   return (
     cluster.isWorker ||
-    upgrade !== undefined ||
     take !== undefined ||
     portHandover !== undefined ||
     connectionLimits.some((name) => settings.bounds[name] !== defaultBounds[name])

@@ -16,6 +16,7 @@ export const contractSuites = [
   'test/engines/sqlite-drivers.test.ts',
   'test/engines/reader-threads.test.ts',
   'test/bootstrap/listener.test.ts',
+  'test/bootstrap/listener-sockets.test.ts',
 ]
 
 /**

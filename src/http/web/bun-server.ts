@@ -6,12 +6,81 @@ import type { AddressInfo } from 'node:net'
 import { HttpError, toErrorBody } from '../../errors/http-error.js'
 import type { HeaderList } from '../header-list.js'
 import type { Listener, ListenerOptions } from '../listener.js'
+import type { Incoming } from '../node-messages.js'
 import { Pressure } from '../pressure.js'
 import { connectionRefusal, overloadRefusal } from '../refusals.js'
 import { noSniff } from '../response-head.js'
 import { toUrl } from '../server.js'
 import { WebIncoming } from './web-request.js'
 import { WebOutgoing, WebResponseForm } from './web-response.js'
+
+/** A WebSocket of Bun's server. */
+export interface BunWebSocket {
+  /** What receives its messages. */
+  readonly data: BunSocketReceiver
+  readonly isPaused: boolean
+  getBufferedAmount(): number
+  sendText(text: string): number
+  ping(): void
+  pause(): void
+  resume(): void
+  /** Sends together what is sent in the callback. */
+  cork(callback: () => void): void
+  close(code: number, reason: string): void
+  terminate(): void
+}
+
+/** Receives what happens at one WebSocket. */
+export interface BunSocketReceiver {
+  opened(socket: BunWebSocket): void
+  receive(event: 'message' | 'ping' | 'pong', data: Buffer, isBinary: boolean): void
+  /** The client has read some of what waited for it. */
+  drained(): void
+  closed(): void
+}
+
+/** The option `websocket` of `Bun.serve`. */
+interface BunSocketOptions {
+  readonly maxPayloadLength: number
+  /** Seconds. */
+  readonly idleTimeout: number
+  readonly sendPings: boolean
+  readonly perMessageDeflate: boolean
+  readonly backpressureLimit: number
+  open(socket: BunWebSocket): void
+  message(socket: BunWebSocket, message: string | Buffer): void
+  ping(socket: BunWebSocket, data: Buffer): void
+  pong(socket: BunWebSocket, data: Buffer): void
+  drain(socket: BunWebSocket): void
+  close(socket: BunWebSocket): void
+}
+
+interface BunUpgrade {
+  readonly data: BunSocketReceiver
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The WebSockets of an application. */
+export interface BunSockets {
+  /** Maximum bytes of a message. */
+  readonly maxMessageBytes: number
+  /** Whether a request may be a handshake, according to its URL. */
+  isAt(url: string): boolean
+  /**
+   * Takes the handshake of a WebSocket.
+   *
+   * @param upgrade opens the connection; false for an invalid handshake
+   * @returns the response to a handshake that is refused; undefined for other requests
+   */
+  take(
+    incoming: Incoming,
+    upgrade: (options: BunUpgrade) => boolean,
+  ): 'upgraded' | Response | undefined
+}
+
+export interface BunServerOptions extends ListenerOptions {
+  readonly sockets: BunSockets | undefined
+}
 
 interface BunServeOptions {
   readonly port: number
@@ -22,53 +91,59 @@ interface BunServeOptions {
   readonly development: false
   /** Whether other servers may listen at the same port. */
   readonly reusePort: false
-  readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>
+  readonly fetch: (request: Request, server: BunServer) => BunReply
   readonly error: () => Response
+  readonly websocket?: BunSocketOptions
 }
+
+/** Nothing for a request whose connection has become a WebSocket. */
+type BunReply = Response | Promise<Response> | undefined
 
 interface BunServer {
   readonly port: number
   requestIP(request: Request): AddressInfo | null
   /** Sets the time after which the connection of a request is closed if it is idle, from now on. 0 for never. */
   timeout(request: Request, seconds: number): void
+  /** Makes the connection of a handshake a WebSocket. @returns false for an invalid handshake */
+  upgrade(request: Request, options: BunUpgrade): boolean
   /** Accepts no more connections. @returns once the requests in progress are answered. With true they are aborted */
   stop(closeActiveConnections?: boolean): Promise<void>
 }
 
-interface BunRuntime {
+export interface BunRuntime {
   serve(options: BunServeOptions): BunServer
 }
 
 /** Bun, if this is its process. */
-function findBun(): BunRuntime | undefined {
+export function findBun(): BunRuntime | undefined {
   return (globalThis as { Bun?: BunRuntime }).Bun
 }
 
-/** @returns undefined on other runtimes */
-export function createBunServer(options: ListenerOptions): Listener | undefined {
-  const bun = findBun()
-  return bun && new BunListener(bun, options)
+export function createBunServer(bun: BunRuntime, options: BunServerOptions): Listener {
+  return new BunListener(bun, options)
 }
 
 /** Bun's maximum, in seconds. */
 const maxIdleTimeout = 255
+/** Seconds without any byte, after which a WebSocket is closed. Clients reply to pings more often. */
+const socketIdleTimeout = 60
 /** How often another free port is tried, if it is in use on the second address of `localhost`. */
 const maxAttempts = 5
 
 class BunListener implements Listener {
   readonly #bun: BunRuntime
-  readonly #options: ListenerOptions
+  readonly #options: BunServerOptions
   readonly #pressure: Pressure
   readonly #form: WebResponseForm
   readonly #servers: BunServer[] = []
   /** Seconds. */
   readonly #keepAlive: number
   readonly #stall: number
-  /** Requests without a complete response. */
+  /** Requests without a complete response, and WebSockets. */
   #pendingCount = 0
   #servedAt = -Infinity
 
-  constructor(bun: BunRuntime, options: ListenerOptions) {
+  constructor(bun: BunRuntime, options: BunServerOptions) {
     this.#bun = bun
     this.#options = options
     this.#pressure = new Pressure(options.times.delay)
@@ -133,6 +208,7 @@ class BunListener implements Listener {
   }
 
   #serve(port: number, hostname: string): BunServer {
+    const { sockets, errorHeaders } = this.#options
     const server = this.#bun.serve({
       port,
       hostname,
@@ -142,25 +218,64 @@ class BunListener implements Listener {
       development: false,
       reusePort: false,
       fetch: this.#fetch,
-      error: () => malformedResponse(this.#options.errorHeaders),
+      error: () => malformedResponse(errorHeaders),
+      ...(sockets && { websocket: this.#socketOptions(sockets) }),
     })
     this.#servers.push(server)
     return server
   }
 
-  readonly #fetch = (request: Request, server: BunServer): Response | Promise<Response> => {
+  readonly #fetch = (request: Request, server: BunServer): BunReply => {
     const incoming = new WebIncoming(request, new BunPeer(request, server))
     const outgoing = new WebOutgoing(request, incoming, this.#form)
-    const { serve, refuse, bounds } = this.#options
+    const { serve, refuse, bounds, sockets } = this.#options
     this.#servedAt = performance.now()
     if (this.#pressure.isOver) refuse(incoming, outgoing, overloadRefusal())
     else if (this.#pendingCount >= bounds.connections) {
       refuse(incoming, outgoing, connectionRefusal())
-    } else serve(incoming, outgoing)
+    } else {
+      if (sockets?.isAt(incoming.url) === true) {
+        const taken = sockets.take(incoming, (options) => server.upgrade(request, options))
+        if (taken !== undefined) return taken === 'upgraded' ? undefined : taken
+      }
+      serve(incoming, outgoing)
+    }
     const { response } = outgoing
     if (response === undefined || outgoing.isStream) return this.#follow(request, server, outgoing)
     if (outgoing.isLong) server.timeout(request, this.#stall)
     return response
+  }
+
+  #socketOptions({ maxMessageBytes }: BunSockets): BunSocketOptions {
+    return {
+      maxPayloadLength: maxMessageBytes,
+      idleTimeout: socketIdleTimeout,
+      sendPings: false,
+      perMessageDeflate: false,
+      // Bun drops messages above it. Clients that read too slowly are disconnected earlier.
+      backpressureLimit: 2 ** 31 - 1,
+      open: (socket) => {
+        this.#pendingCount++
+        socket.data.opened(socket)
+      },
+      message: ({ data }, message) => {
+        const isText = typeof message === 'string'
+        data.receive('message', isText ? Buffer.from(message) : message, !isText)
+      },
+      ping: ({ data }, bytes) => {
+        data.receive('ping', bytes, true)
+      },
+      pong: ({ data }, bytes) => {
+        data.receive('pong', bytes, true)
+      },
+      drain: ({ data }) => {
+        data.drained()
+      },
+      close: ({ data }) => {
+        this.#pendingCount--
+        data.closed()
+      },
+    }
   }
 
   /** Waits for a response, and until its stream ends. Meanwhile the connection may be idle. */

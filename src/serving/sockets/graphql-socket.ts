@@ -38,10 +38,12 @@ import {
 import { SecondCount } from './unfinished-messages.js'
 import type { WebSocket } from './web-socket.js'
 
+/** The connection that carries the socket. Messages that are sent while it is corked leave together. */
+export type SocketConnection = Pick<Writable, 'writableCorked' | 'cork' | 'uncork'>
+
 /** What a socket uses of its connection and of the application. */
 export interface SocketOptions {
-  /** The connection that carries the socket. */
-  readonly transport: Writable
+  readonly transport: SocketConnection
   /** The URL for operations: path and query of the handshake. */
   readonly url: string
   /** Serves an operation. Must not throw. */

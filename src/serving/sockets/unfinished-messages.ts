@@ -3,6 +3,7 @@
  * The library stores an incomplete message without a time limit. Source: decisions, Security limits; RFC 6455 §5.2.
  */
 import type { Socket } from 'node:net'
+import { closeCodes, type CloseSocket } from './web-socket.js'
 
 export interface UnfinishedLimits {
   /**
@@ -41,10 +42,16 @@ export class SecondCount {
   }
 }
 
-/** Close codes of RFC 6455 §7.4.1. */
-const closeCodes = { policy: 1008, tooBig: 1009, tryAgain: 1013 } as const
+/** Counts what one socket receives. */
+export class ReceivingRates {
+  readonly #frames = new SecondCount(maxFramesPerSecond)
+  readonly #controlFrames = new SecondCount(maxControlFramesPerSecond)
 
-type CloseSocket = (code: number, reason: string) => void
+  /** Counts further frames, and those of them that are control frames. @returns false if there are too many in this second */
+  add(frames: number, controlFrames: number): boolean {
+    return this.#frames.add(frames) && this.#controlFrames.add(controlFrames)
+  }
+}
 
 /** The message that one socket is receiving. */
 interface Receiving {
@@ -74,8 +81,7 @@ export class UnfinishedMessages {
    */
   follow(socket: Socket, maxPayload: () => number, close: CloseSocket): void {
     const frames = new FrameCounter(maxPayload)
-    const rate = new SecondCount(maxFramesPerSecond)
-    const controlRate = new SecondCount(maxControlFramesPerSecond)
+    const rates = new ReceivingRates()
     let receiving: Receiving | undefined
     let isClosed = false
     const finish = (): void => {
@@ -95,7 +101,7 @@ export class UnfinishedMessages {
         end(closeCodes.tooBig, 'Message too large')
         return
       }
-      if (!rate.add(frames.total - total) || !controlRate.add(frames.controls - controls)) {
+      if (!rates.add(frames.total - total, frames.controls - controls)) {
         end(closeCodes.policy, 'Too many frames')
         return
       }

@@ -28,6 +28,11 @@ export interface WebSocket {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
+/** Close codes of RFC 6455 §7.4.1. */
+export const closeCodes = { policy: 1008, tooBig: 1009, tryAgain: 1013 } as const
+
+export type CloseSocket = (code: number, reason: string) => void
+
 /** Accepts WebSocket handshakes. */
 export interface Handshakes {
   handleUpgrade(
