@@ -27,6 +27,11 @@ export interface SqlFragments {
   readonly now: (ms?: string) => string
   /** Converts a timestamp to milliseconds since 1970. */
   readonly millis: (timestamp: string) => string
+  /**
+   * A column of a `datetime` field for conditions and orders. SQLite's indexes contain an expression of such a column, so
+   * only this expression is found by them.
+   */
+  readonly indexed: (column: string) => string
   /** A query for the texts of a value that is a JSON list of texts. */
   readonly texts: (name: string) => string
   /**
@@ -79,6 +84,7 @@ export class PreparedSql {
       value: (name) => statements.placeholder(names.push(name)),
       now: (ms = '0') => time.now(ms),
       millis: (timestamp) => time.millis(timestamp),
+      indexed: (column) => time.indexed(column),
       texts: (name) => lists.texts(names.push(name)),
       items: (name) => lists.items(names.push(name)),
       lock: statements.lock,

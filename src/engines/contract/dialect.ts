@@ -352,6 +352,8 @@ export interface TimeSql {
   now(ms: string): string
   /** Converts a timestamp to milliseconds since 1970. */
   millis(timestamp: string): string
+  /** SQL of a timestamp column as indexes contain it, for conditions and orders. */
+  indexed(column: string): string
   /**
    * SQL of the first local day of a timestamp's unit as text, `2026-11-16`. For hours, the local hour with its offset,
    * `2026-11-16T10:00:00+01:00`.

@@ -409,6 +409,7 @@ const time: TimeSql = {
   now: (ms) =>
     `(statement_timestamp() + cast(${ms} as double precision) * interval '1 millisecond')`,
   millis: (timestamp) => `cast(extract(epoch from ${timestamp}) * 1000 as double precision)`,
+  indexed: (column) => column,
   group: timeGroupSql,
   instant: (column) => (traitsOf(column).isLocal ? "({c} at time zone 'UTC')" : undefined),
   timestampOfHour: ['cast(', ' as timestamptz)'],

@@ -185,6 +185,7 @@ export const sqliteDialect: Dialect = {
     clock: "(julianday('now') - 2440587.5) * 86400000",
     now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
     millis: (timestamp) => `cast(round(unixepoch(${timestamp}, 'subsec') * 1000) as integer)`,
+    indexed: (column) => storedTimestamp.replaceAll('{c}', () => column),
     group: sqliteTimeGroup,
     // The offset from UTC may have seconds, which `datetime` accepts as a modifier only.
     timestampOfHour: [

@@ -351,10 +351,10 @@ export class LimitedClaims {
     const statement = this.#table.prepare(
       'limit candidates',
       'select',
-      ({ value, texts }) =>
+      ({ value, texts, indexed }) =>
         `select id, group_key from jobs where name = ${value('name')} and state = 'waiting' and later_at is null
   and (group_key is null or group_key not in (${texts('fullGroups')}))
-  order by priority desc, run_at, id limit cast(${value('batchSize')} as bigint)`,
+  order by priority desc, ${indexed('run_at')}, id limit cast(${value('batchSize')} as bigint)`,
     )
     const rows = await statement.rows({
       name,

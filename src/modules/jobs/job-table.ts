@@ -252,8 +252,8 @@ export function toRecoveredJob([id, name, attempt, state]: SqlRow): RecoveredJob
 export async function readQueueMetrics(
   table: JobTable,
 ): Promise<{ waiting: number; running: number; oldest: number }> {
-  const statement = table.prepare('queue metrics', 'select', ({ value, now, millis }) => {
-    const oldest = `(select min(run_at) from jobs where state = 'waiting' and later_at is null)`
+  const statement = table.prepare('queue metrics', 'select', ({ value, now, millis, indexed }) => {
+    const oldest = `(select min(${indexed('run_at')}) from jobs where state = 'waiting' and later_at is null)`
     return `select (select count(*) from jobs where state = 'waiting'),
   (select count(*) from jobs where state = 'running'), ${millis(now(value('shift')))} - ${millis(oldest)}`
   })
@@ -353,20 +353,21 @@ export const sweepBatchSize = 500
 /** Removes a batch of expired rows, and the secret bodies of expired failed jobs. @returns the number of rows */
 export async function sweep(table: JobTable): Promise<number> {
   const { shift } = table
-  const due = (now: string, state: string, lockFree: string): string =>
-    `id in (select id from jobs where keep_until < ${now} and ${state} order by keep_until limit ${sweepBatchSize}${lockFree})`
+  const due = ({ value, now, indexed, lockFree }: SqlFragments, state: string): string => {
+    const keepUntil = indexed('keep_until')
+    return `id in (select id from jobs where keep_until is not null and ${keepUntil} < ${now(value('shift'))} and ${state} order by ${keepUntil} limit ${sweepBatchSize}${lockFree})`
+  }
   const clearSecrets = table.prepare(
     'sweep secrets',
     'update',
-    ({ value, now, lockFree }) =>
-      `update jobs set keep_until = null, ${clearSecretBody(now(value('shift')))}
-where ${due(now(value('shift')), `state = 'failed'`, lockFree)}`,
+    (fragments) =>
+      `update jobs set keep_until = null, ${clearSecretBody(fragments.now(fragments.value('shift')))}
+where ${due(fragments, `state = 'failed'`)}`,
   )
   const remove = table.prepare(
     'sweep',
     'delete',
-    ({ value, now, lockFree }) =>
-      `delete from jobs where ${due(now(value('shift')), `state not in ('running', 'failed')`, lockFree)}`,
+    (fragments) => `delete from jobs where ${due(fragments, `state not in ('running', 'failed')`)}`,
   )
   return Math.max(await clearSecrets.change({ shift }), await remove.change({ shift }))
 }

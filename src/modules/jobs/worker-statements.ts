@@ -44,13 +44,14 @@ export async function readQueueState(
   const statement = table.prepare(
     `queue state ${names.length}`,
     'select',
-    ({ value, now, millis }) => {
+    ({ value, now, millis, indexed }) => {
+      const leaseUntil = indexed('lease_until')
       const nameList = names.map((_, index) => value(`name${index}`)).join(', ')
       const ready = `select 1 from jobs where name in (${nameList}) and state = 'waiting' and later_at is null limit 1`
       return `select (${ready}),
-  (select 1 from jobs where state = 'running' and (lease_until < ${now(value('shift'))} or lease_until > ${now(value('maxLease'))})
-    order by lease_until limit 1),
-  ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`
+  (select 1 from jobs where state = 'running' and (${leaseUntil} < ${now(value('shift'))} or ${leaseUntil} > ${now(value('maxLease'))})
+    order by ${leaseUntil} limit 1),
+  ${millis(firstDelayed(indexed))} - ${millis(now(value('shift')))}`
     },
   )
   const { shift } = table
@@ -70,13 +71,14 @@ export async function readQueueState(
 /** The names that have a due job, ordered by the priority and time of their first one. */
 export async function findDueNames(table: JobTable, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return []
-  const statement = table.prepare(`due names ${names.length}`, 'select', ({ value }) => {
+  const statement = table.prepare(`due names ${names.length}`, 'select', ({ value, indexed }) => {
+    const runAt = indexed('run_at')
     const each = names.map(
-      (_, index) => `select * from (select name, priority, run_at, id from jobs
+      (_, index) => `select * from (select name, priority, ${runAt} as moment, id from jobs
   where name = ${value(`name${index}`)} and state = 'waiting' and later_at is null
-  order by priority desc, run_at, id limit 1) as candidate${index}`,
+  order by priority desc, ${runAt}, id limit 1) as candidate${index}`,
     )
-    return `select name from (${each.join(' union all ')}) as candidates order by priority desc, run_at, id`
+    return `select name from (${each.join(' union all ')}) as candidates order by priority desc, moment, id`
   })
   return (await statement.rows(nameValues(names))).map(([name]) => String(name))
 }
@@ -95,8 +97,8 @@ export function promoteDelayed(table: JobTable): Promise<number> {
     .prepare(
       'promote',
       'update',
-      ({ value, now, lockFree }) =>
-        `update jobs set later_at = null where id in (select id from jobs where later_at <= ${now(value('shift'))} order by later_at limit ${promoteBatchSize}${lockFree})`,
+      ({ value, now, indexed, lockFree }) =>
+        `update jobs set later_at = null where id in (select id from jobs where later_at is not null and ${indexed('later_at')} <= ${now(value('shift'))} order by ${indexed('later_at')} limit ${promoteBatchSize}${lockFree})`,
     )
     .change({ shift })
 }
@@ -106,11 +108,16 @@ export async function timeUntilNext(table: JobTable): Promise<number | undefined
   const statement = table.prepare(
     'next time',
     'select',
-    ({ value, now, millis }) =>
-      `select ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`,
+    ({ value, now, millis, indexed }) =>
+      `select ${millis(firstDelayed(indexed))} - ${millis(now(value('shift')))}`,
   )
   const [row = []] = await statement.rows({ shift: table.shift })
   return toDelay(row[0])
+}
+
+/** SQL of the first time at which a delayed job is due. */
+function firstDelayed(indexed: SqlFragments['indexed']): string {
+  return `(select min(${indexed('later_at')}) from jobs where later_at is not null)`
 }
 
 function toDelay(ms: unknown): number | undefined {
@@ -159,21 +166,22 @@ export async function finishAndClaim(
 }
 
 function writeFinishAndClaim(
-  { value, now, millis, items, lockFree }: SqlFragments,
+  { value, now, millis, items, indexed, lockFree }: SqlFragments,
   count: number,
 ): string {
+  const runAt = indexed('run_at')
   // SQLite would plan a bare placeholder by its value, again for each run.
   const limit = (name: string): string => `limit cast(${value(name)} as bigint)`
   const candidates = Array.from(
     { length: count },
     (_, index) => `select * from (
-    select id, priority, run_at, cast(${value(`timeout${index}`)} as double precision) as timeout
+    select id, priority, ${runAt} as moment, cast(${value(`timeout${index}`)} as double precision) as timeout
     from jobs where name = ${value(`name${index}`)} and state = 'waiting' and later_at is null
-    order by priority desc, run_at, id ${limit(`maxJobs${index}`)}${lockFree}) as candidate${index}`,
+    order by priority desc, ${runAt}, id ${limit(`maxJobs${index}`)}${lockFree}) as candidate${index}`,
   )
   return `with selected as materialized (
   select id, timeout from (${candidates.join(' union all\n  ')}) as candidates
-  order by priority desc, run_at, id ${limit('maxJobs')}),
+  order by priority desc, moment, id ${limit('maxJobs')}),
 changes as materialized (
   select id, 0 as claims, timeout, 1 as runs from selected union all
   select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), 0, 0 from (${items('finished')}) as finished)
@@ -312,11 +320,11 @@ returning id, claims, case when cancel_at is null then 0 else 1 end`,
  * the queue as if their runs had not started, because its heartbeat thread would renew them forever.
  */
 function releaseBlocked(table: JobTable): CustomSql {
-  return table.prepare('release', 'update', ({ value, now, lockFree }) => {
+  return table.prepare('release', 'update', ({ value, now, indexed, lockFree }) => {
     const overdueWorkers = `select worker from jobs where state = 'running' and deadline <`
     return `update jobs set state = 'waiting', attempt = attempt - 1, ${noWorker}, started_at = null
 where id in (select id from jobs where state = 'running' and deadline > ${now(value('shift'))}
-  and worker in (${overdueWorkers} ${now(value('shift'))}) order by id${lockFree})
+  and worker in (${overdueWorkers} ${now(value('shift'))}) order by ${indexed('lease_until')}${lockFree})
 returning id`
   })
 }
@@ -327,14 +335,15 @@ function shortenLeases(table: JobTable): CustomSql {
     'shorten',
     'update',
     // Rows locked by another process are skipped: every process runs this, and the owner renews its own lease.
-    ({ value, now, lockFree }) =>
+    ({ value, now, indexed, lockFree }) =>
       `update jobs set lease_until = ${now(value('lease'))}
-where id in (select id from jobs where state = 'running' and lease_until > ${now(value('maxLease'))} order by id${lockFree})`,
+where id in (select id from jobs where state = 'running' and ${indexed('lease_until')} > ${now(value('maxLease'))} order by ${indexed('lease_until')}${lockFree})`,
   )
 }
 
 function recoverLeases(table: JobTable): CustomSql {
-  return table.prepare('recover', 'update', ({ value, now, lockFree }) => {
+  return table.prepare('recover', 'update', ({ value, now, indexed, lockFree }) => {
+    const leaseUntil = indexed('lease_until')
     const hasNoRetries = 'attempt > retries'
     const keepUntil = (): string => now(`keep * 1000 + ${value('shift')}`)
     return `update jobs set
@@ -344,7 +353,7 @@ function recoverLeases(table: JobTable): CustomSql {
   emptied_at = case when cancel_at is not null and secret_body is not null then ${now(value('shift'))} end,
   secret_body = case when cancel_at is null then secret_body end,
   ${noWorker}, error = ${value('error')}, errors = coalesce(errors, '') || ${value('line')}
-where id in (select id from jobs where state = 'running' and lease_until < ${now(value('shift'))} order by lease_until limit 100${lockFree})
+where id in (select id from jobs where state = 'running' and ${leaseUntil} < ${now(value('shift'))} order by ${leaseUntil} limit 100${lockFree})
 returning id, name, attempt, state`
   })
 }
