@@ -17,9 +17,12 @@ export interface Costs {
   /** Microseconds of a core of the application for a request that reads, and for one that writes. */
   readonly appRead: number
   readonly appWrite: number
-  /** Microseconds of a core of the database. */
+  /** Microseconds of a core of the database; on Citus of a worker. */
   readonly dbRead: number
   readonly dbWrite: number
+  /** Microseconds of a core of the coordinator of Citus; 0 without one. */
+  readonly routeRead: number
+  readonly routeWrite: number
   /** Bytes of the write-ahead log for a write. */
   readonly walBytes: number
 }
@@ -44,8 +47,11 @@ export interface Machines {
 export interface Plan {
   readonly processes: number
   readonly machines: number
-  /** Servers that accept writes, each with a part of the rows. */
+  /** Servers that accept writes, each with a part of the rows. On Citus, workers. */
   readonly shards: number
+  /** Cores of the coordinator of Citus, and of its workers together. */
+  readonly coordinatorCores: number
+  readonly workerCores: number
   /** Replicas of each shard. */
   readonly replicas: number
   /** Connections of all processes to one primary, without a pooler. */
@@ -74,8 +80,13 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
   const data = load.rows * load.rowBytes
   const hotData = data * load.hot
   const wal = writes * costs.walBytes
+  const onCitus = hasCoordinator(costs)
+  const coresFor = (read: number, write: number): number =>
+    (reads * read + writes * write) / 1e6 / machines.busy
+  // Workers take over reads too, so Citus needs no replicas for them.
+  const coresOfPrimaries = coresFor(onCitus ? costs.dbRead : 0, costs.dbWrite)
   const limits = [
-    limit('cores for writes', (writes * costs.dbWrite) / 1e6 / machines.dbCores / machines.busy),
+    limit(onCitus ? 'cores' : 'cores for writes', coresOfPrimaries / machines.dbCores),
     limit('the log', wal / machines.walRate),
     limit('memory for hot rows', hotData / machines.dbMemory),
     limit('replaying on replicas', (writes * machines.replay) / 1e6 / machines.busy),
@@ -87,13 +98,15 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
   const primaryReadCores =
     machines.dbCores * machines.busy - (writes * costs.dbWrite) / 1e6 / shards
   const replicas =
-    readCores <= primaryReadCores ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
+    onCitus || readCores <= primaryReadCores ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
   const connections = processes * machines.poolSize
   return {
     processes,
     machines: Math.ceil(processes / machines.appCores),
     shards,
     replicas,
+    coordinatorCores: coresFor(costs.routeRead, costs.routeWrite),
+    workerCores: onCitus ? coresOfPrimaries : 0,
     connections,
     needsPooler: connections > machines.dbConnections,
     data,
@@ -101,6 +114,11 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
     wal,
     limits,
   }
+}
+
+/** Whether the database is Citus, whose coordinator routes each statement to a worker. */
+export function hasCoordinator({ routeRead, routeWrite }: Costs): boolean {
+  return routeRead > 0 || routeWrite > 0
 }
 
 function limit(resource: string, servers: number): Limit {
@@ -112,10 +130,14 @@ export function firstLimits(load: Load, costs: Costs, machines: Machines): reado
   const { reads } = load
   const app = reads * costs.appRead + (1 - reads) * costs.appWrite
   const db = reads * costs.dbRead + (1 - reads) * costs.dbWrite
+  const route = reads * costs.routeRead + (1 - reads) * costs.routeWrite
+  const onCitus = hasCoordinator(costs)
+  const coordinator = limit('the coordinator', (1e6 / route) * machines.dbCores)
   return [
+    ...(onCitus ? [coordinator] : []),
     limit('one process of the application', 1e6 / app),
     limit('one machine of the application', (1e6 / app) * machines.appCores),
-    limit('one database server', (1e6 / db) * machines.dbCores),
+    limit(onCitus ? 'one worker' : 'one database server', (1e6 / db) * machines.dbCores),
     limit('the log of one database server', machines.walRate / ((1 - reads) * costs.walBytes)),
   ].sort((a, b) => a.servers - b.servers)
 }

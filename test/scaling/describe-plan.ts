@@ -1,5 +1,5 @@
 /** Describes a plan as text: required machines, limits and latencies. */
-import { firstLimits, planFor, type Plan } from './capacity.js'
+import { firstLimits, hasCoordinator, planFor, type Plan } from './capacity.js'
 import type { Settings } from './settings.js'
 import { simulate, type Latency } from './queue-simulation.js'
 
@@ -15,8 +15,8 @@ export function describePlan(settings: Settings): string {
     '',
     `With cores at most ${percent(settings.busy)} busy, the load requires`,
     `  application   ${plan.processes} processes on ${plan.machines} machines`,
-    `  database      ${plan.shards} ${plan.shards === 1 ? 'primary' : 'shards'}, ${plan.replicas} replicas each`,
-    `  connections   ${plan.connections} to each primary${plan.needsPooler ? ', which exceeds its limit: use a pooler' : ''}`,
+    ...describeDatabase(settings, plan),
+    `  connections   ${plan.connections} to ${hasCoordinator(settings) ? 'the coordinator' : 'each primary'}${plan.needsPooler ? ', which exceeds its limit: use a pooler' : ''}`,
     `  rows          ${bytes(plan.data)}, of which ${bytes(plan.hotData)} should be in memory`,
     `  log           ${bytes(plan.wal)} a second for all shards`,
     '',
@@ -31,6 +31,23 @@ export function describePlan(settings: Settings): string {
         `  ${kind}  ${overloaded ? 'overloaded: more requests arrive than finish' : `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`}`,
     ),
   ].join('\n')
+}
+
+function describeDatabase(settings: Settings, plan: Plan): string[] {
+  const { shards, replicas, coordinatorCores, workerCores } = plan
+  if (!hasCoordinator(settings))
+    return [
+      `  database      ${shards} ${shards === 1 ? 'primary' : 'shards'}, ${replicas} replicas each`,
+    ]
+  return [
+    `  coordinator   ${Math.ceil(coordinatorCores)} cores on ${coordinatorsOf(settings, plan)} servers`,
+    `  database      ${Math.ceil(workerCores)} cores on ${shards} workers`,
+  ]
+}
+
+/** Beyond one, the workers route statements too. */
+function coordinatorsOf({ dbCores }: Settings, { coordinatorCores }: Plan): number {
+  return Math.max(1, Math.ceil(coordinatorCores / dbCores))
 }
 
 function latencies(settings: Settings, plan: Plan): [string, Latency][] {
@@ -55,9 +72,15 @@ function latencies(settings: Settings, plan: Plan): [string, Latency][] {
     servers,
   }
   const writing = { arrivals: writes / plan.shards, service: settings.dbWrite / 1000, servers }
+  const coordinator = {
+    arrivals: settings.requests / coordinatorsOf(settings, plan),
+    service: mean(settings, settings.routeRead, settings.routeWrite) / 1000,
+    servers,
+  }
+  const before = hasCoordinator(settings) ? [process, coordinator] : [process]
   const found: [string, Latency][] = []
-  if (reads > 0) found.push(['reads ', simulate([process, isOne ? all : reading])])
-  if (writes > 0) found.push(['writes', simulate([process, isOne ? all : writing], 50_000, 2)])
+  if (reads > 0) found.push(['reads ', simulate([...before, isOne ? all : reading])])
+  if (writes > 0) found.push(['writes', simulate([...before, isOne ? all : writing], 50_000, 2)])
   return found
 }
 

@@ -8,7 +8,7 @@ interface Setting {
   readonly about: string
 }
 
-/** The default costs were measured with `npm run measure` on 4 shared cores (docs/scaling.md). Measure your own. */
+/** The default costs were measured with `npm run measure` on shared cores (docs/scaling.md). Measure your own. */
 export const defaults: Readonly<Record<keyof Settings, Setting>> = {
   requests: { value: 100_000, about: 'requests a second at the busiest time' },
   reads: { value: 0.9, about: 'share of them that only read, 0 to 1' },
@@ -19,6 +19,8 @@ export const defaults: Readonly<Record<keyof Settings, Setting>> = {
   appWrite: { value: 170, about: 'µs of an application core for a request that writes' },
   dbRead: { value: 80, about: 'µs of a database core for a read' },
   dbWrite: { value: 220, about: 'µs of a database core for a write' },
+  routeRead: { value: 0, about: 'µs of a core of the coordinator of Citus for a read' },
+  routeWrite: { value: 0, about: 'µs of a core of the coordinator of Citus for a write' },
   walBytes: { value: 450, about: 'bytes of the write-ahead log for a write' },
   appCores: { value: 8, about: 'cores of a machine of the application' },
   dbCores: { value: 32, about: 'cores of a database server' },
@@ -30,6 +32,18 @@ export const defaults: Readonly<Record<keyof Settings, Setting>> = {
   replay: { value: 20, about: 'µs of one core for replaying a write on a replica' },
 }
 
+/** The costs on Citus 13.2 with PostgreSQL 15, for statements of one tenant. */
+const onCitus: Readonly<Partial<Settings>> = {
+  appRead: 185,
+  appWrite: 205,
+  dbRead: 410,
+  dbWrite: 630,
+  routeRead: 345,
+  routeWrite: 440,
+}
+
+const citusOption = '--citus'
+
 const shares: ReadonlySet<string> = new Set(['reads', 'hot', 'busy'])
 
 /** @returns the settings, or the help or an error message as text */
@@ -40,13 +54,15 @@ export function readSettings(
   const settings = Object.fromEntries(
     Object.entries(defaults).map(([name, { value }]) => [name, value]),
   ) as unknown as { -readonly [K in keyof Settings]: number }
-  for (let index = 0; index < args.length; index += 2) {
-    const arg = args[index] ?? ''
+  if (args.includes(citusOption)) Object.assign(settings, onCitus)
+  const pairs = args.filter((arg) => arg !== citusOption)
+  for (let index = 0; index < pairs.length; index += 2) {
+    const arg = pairs[index] ?? ''
     const name = arg.slice(2)
     if (!arg.startsWith('--') || !Object.hasOwn(defaults, name)) {
       return { text: `Unknown option "${arg}".\n\n${help()}`, failed: true }
     }
-    const text = (args[index + 1] ?? '').replaceAll('_', '')
+    const text = (pairs[index + 1] ?? '').replaceAll('_', '')
     const value = text === '' ? NaN : Number(text)
     const maximum = shares.has(name) ? 1 : Infinity
     if (!(value >= 0) || value > maximum || (value === 0 && name === 'busy')) {
@@ -62,5 +78,9 @@ function help(): string {
   const lines = Object.entries(defaults).map(
     ([name, { value, about }]) => `  --${name.padEnd(14)} ${about} (${value})`,
   )
-  return ['npm run simulate -- [--option value]…', ...lines].join('\n')
+  return [
+    `npm run simulate -- [${citusOption}] [--option value]…`,
+    `  ${citusOption.padEnd(16)} the costs of Citus; other options replace them`,
+    ...lines,
+  ].join('\n')
 }

@@ -84,6 +84,29 @@ describe('planFor', () => {
   })
 })
 
+describe('planFor on Citus', () => {
+  const costs = ['--dbRead', '400', '--citus', '--dbWrite', '600', '--routeRead', '300']
+  const settings = settingsOf(...costs, '--routeWrite', '500', '--rows', '1e6', '--dbCores', '8')
+  const plan = planFor(settings, settings, settings)
+
+  it('counts cores of the coordinator and of the workers: 90,000 reads and 10,000 writes', () => {
+    expect(plan.coordinatorCores).toBeCloseTo((90_000 * 300 + 10_000 * 500) / 1e6 / 0.6)
+    expect(plan.workerCores).toBeCloseTo((90_000 * 400 + 10_000 * 600) / 1e6 / 0.6)
+  })
+
+  it('reads from workers instead of replicas', () => {
+    expect(plan).toMatchObject({ shards: Math.ceil(plan.workerCores / 8), replicas: 0 })
+  })
+
+  it('is described with its servers, and with the coordinator among the limits', () => {
+    const text = describePlan(settings)
+    expect(text).toContain('coordinator   54 cores on 7 servers')
+    expect(text).toContain('database      70 cores on 9 workers')
+    expect(text).toMatch(/requests a second: the coordinator/)
+    expect(text).not.toContain('overloaded')
+  })
+})
+
 it('firstLimits starts with the resource that saturates first', () => {
   const settings = settingsOf('--reads', '1', '--appRead', '50')
   const limits = firstLimits(settings, settings, settings)

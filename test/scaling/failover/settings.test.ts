@@ -1,9 +1,13 @@
 /** The options of `npm run failover`, and the settings of its servers, which docs/scaling.md shows. */
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { haproxyFile, patroniFile } from './cluster-files.js'
 import { readSettings } from './settings.js'
 
+const run = promisify(execFile)
 const node = { name: 'one', postgres: 5432, rest: 8008 }
 const page = await readFile(new URL('../../../docs/scaling.md', import.meta.url), 'utf8')
 
@@ -11,6 +15,20 @@ describe('npm run failover', () => {
   it('reads its options', () => {
     expect(readSettings(['--keys', '500'])).toMatchObject({ rounds: 3, keys: 500 })
     expect(readSettings(['--help'])).toMatchObject({ failed: false })
+  })
+
+  it('names the programs that are missing', async () => {
+    const script = fileURLToPath(new URL('failover.ts', import.meta.url))
+    const args = ['--import', 'tsx', script]
+    const env = { ...process.env, PATH: '' }
+    const ended = run(process.execPath, args, { env })
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^The failover suite needs:\n {2}- etcd \(Debian: etcd, or etcd-server\)\n {2}- patroni \(Debian: patroni\)\n/,
+      ),
+      stderr: '',
+    })
   })
 
   it.each([
