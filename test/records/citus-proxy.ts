@@ -62,6 +62,8 @@ function changeError(message: Buffer, isCopying: boolean): Buffer {
   const fields = readFields(message)
   if (fields.get('M')?.startsWith('could not commit transaction') === true)
     return writeFields(fields.set('R', 'ErrorIfPostCommitFailedShardPlacements'))
+  if (fields.get('M')?.startsWith('SSL SYSCALL error') === true)
+    return writeFields(fields.set('R', 'ReportResultError'))
   if (fields.get('C')?.startsWith('23') !== true) return message
   const rename = (type: string): string =>
     (fields.get(type) ?? '').replace(/"([^"]+)"/g, (quoted, name: string) =>

@@ -19,7 +19,18 @@ export function serverCode(error: PostgresError): string | undefined {
   const { code } = error
   if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || code.startsWith('E'))
     return undefined
-  return code === 'XX000' && error['routine'] === 'ReportCopyError' ? codeOfCopy(error) : code
+  if (code !== 'XX000') return code
+  if (error['routine'] === 'ReportCopyError') return codeOfCopy(error)
+  return isLostByCitus(error) ? '08006' : code
+}
+
+/**
+ * Whether the connection to another server broke during a statement, which Citus reports in the words of its client and
+ * without a code. Source: Citus, ReportResultError; PostgreSQL, fe-misc.c and fe-secure.c.
+ */
+function isLostByCitus({ routine, message }: PostgresError): boolean {
+  const words = /connection|SSL|socket|server closed|could not (?:receive|send)/i
+  return routine === 'ReportResultError' && words.test(String(message))
 }
 
 /**
