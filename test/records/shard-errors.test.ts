@@ -329,6 +329,8 @@ const failingCommits = `
     if new.name = 'conflict' and nextval('conflicts') < 3 then
       raise warning 'could not serialize access due to read/write dependencies' using errcode = '40001';
       raise exception 'could not commit transaction for shard 102008 on at least one active node' using errcode = 'XX000';
+    elsif new.name = 'cut' then
+      raise exception 'SSL SYSCALL error: EOF detected' using errcode = 'XX000';
     elsif new.name = 'lost' then
       raise exception 'could not commit transaction for shard 102008 on at least one active node' using errcode = 'XX000';
     end if;
@@ -349,6 +351,7 @@ describe('transactions on Citus', () => {
     await client.connect()
     await client.query(failingCommits)
     await client.query(citusCatalogue)
+    await client.query('create table pg_dist_partition (logicalrelid regclass)')
     await client.end()
     proxy = await startCitusProxy(url)
     const log = { ...silentLog, warn: (_: object, message: string) => warnings.push(message) }
@@ -381,9 +384,12 @@ describe('transactions on Citus', () => {
     expect(await database.records(Order).count({ name: 'conflict' })).toBe(1)
   })
 
-  it('fail with 503 if the outcome of the commit is unknown', async () => {
+  it.each([
+    ['the outcome of the commit is unknown', 'lost'],
+    ['the connection to a worker breaks', 'cut'],
+  ])('fail with 503 if %s', async (_, name) => {
     let runs = 0
-    await expect(create('lost', () => runs++)).rejects.toMatchObject({
+    await expect(create(name, () => runs++)).rejects.toMatchObject({
       status: 503,
       code: 'DATABASE_UNAVAILABLE',
       headers: { 'retry-after': '1' },
@@ -401,6 +407,25 @@ describe('transactions on Citus', () => {
       'set local lock_timeout = 4000',
       'commit',
     ])
+  })
+
+  it('are committed in two phases if they write tables with and without shards', async () => {
+    const bill = () => database.records(Bill).create({ tenantId: 9 })
+    const order = () => database.records(Order).create({ name: 'joint' })
+    const request = 'delete from filigree_commit where id = 0'
+    const requestsOf = async (...works: (() => Promise<unknown>)[]) => {
+      proxy.queries.length = 0
+      await database.transaction(async () => {
+        for (const work of works) await work()
+      })
+      return proxy.queries.filter((sql) => sql === request || sql === 'commit')
+    }
+    expect(await requestsOf(bill)).toStrictEqual(['commit'])
+    expect(await requestsOf(order)).toStrictEqual(['commit'])
+    // The first time, it creates the table in a transaction of its own.
+    expect((await requestsOf(bill, order)).slice(-2)).toStrictEqual([request, 'commit'])
+    expect(await requestsOf(order, bill)).toStrictEqual([request, 'commit'])
+    expect(await database.records(Bill).count({ tenantId: 9 })).toBe(3)
   })
 
   const useTenants = async (...tenants: readonly number[]): Promise<void> => {

@@ -112,6 +112,16 @@ export interface ScanSql {
   readonly statistics?: string
 }
 
+/** SQL for databases that commit on several of their servers together only if they are asked. */
+export interface JointCommitSql {
+  /** A query that returns whether the table of the request exists: one boolean. */
+  readonly isCreated: string
+  /** The statements that create the table. */
+  readonly create: readonly string[]
+  /** A delete that finds no row. A transaction with it is committed on all servers or on none. */
+  readonly request: string
+}
+
 /** The SQL of a statement that inserts many rows from one list of values for each column. */
 export interface InsertLists {
   /** A query for the names and types of a table's columns; its parameter is the table's quoted name. */
@@ -476,4 +486,6 @@ export interface Dialect {
   readonly bulk: BulkSql
   readonly tables: TableSql
   readonly statements: StatementSql
+  /** Undefined: every transaction is committed completely or not at all. */
+  readonly jointCommit?: JointCommitSql | undefined
 }

@@ -30,7 +30,7 @@ import {
 } from './declared-types.js'
 import { announceSql } from './announce-writes.js'
 import { changePostgresType, postgresClassOf } from './conversions.js'
-import { citusSql } from './distribution.js'
+import { citusJointCommit, citusSql } from './distribution.js'
 import { postgresPartitions } from './partitions.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
@@ -205,6 +205,7 @@ export function createPostgresDialect(
       scans: postgresScans,
       partitions: postgresPartitions,
     },
+    jointCommit: isDistributed ? citusJointCommit : undefined,
     statements: {
       placeholder: (position) => `$${position}`,
       limit: { suffix: '', none: '', sum: ['cast(', ' as bigint)'] },

@@ -2,6 +2,7 @@
  * Distributes tables on Citus, an extension of PostgreSQL. Each statement asks whether the extension exists, so that the same
  * migrations run on plain PostgreSQL. Source: Citus, Utility Functions; Metadata Tables.
  */
+import type { JointCommitSql } from '../contract/dialect.js'
 import type { DistributionSql, TableMove } from '../contract/distribution.js'
 import { quote, quoteTable } from '../contract/quote.js'
 import type { Distribution } from '../contract/table-schema.js'
@@ -85,6 +86,19 @@ function command(tableMove: TableMove): string {
 }
 
 export const citusSql: DistributionSql = { onlyDistributed, move, command, renameConstraint }
+
+/**
+ * Citus commits in two phases if it knows of writes on several servers. It does not know of writes to tables of the
+ * coordinator that it does not manage, so a transaction also writes to one that it does. Source: Citus, local_executor.c.
+ */
+export const citusJointCommit: JointCommitSql = {
+  isCreated: `select exists (select from pg_dist_partition where logicalrelid = to_regclass('filigree_commit'))`,
+  create: [
+    'create table if not exists filigree_commit (id bigint primary key)',
+    `select citus_add_local_table_to_metadata('filigree_commit')`,
+  ],
+  request: 'delete from filigree_commit where id = 0',
+}
 
 /** The name of a table as a text, which the server reads as it reads names in statements. */
 function toRegclass(table: string): string {

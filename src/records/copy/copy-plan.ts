@@ -66,7 +66,7 @@ export interface CopyPlan {
 
 /** Tables of the framework about the database itself, and parts of search indexes, which the target fills. */
 const uncopied =
-  /^filigree_(?:migration|migration_batch|schema_lock|listener|changes?(?:_.*)?|scans|copy|search_.*)$/
+  /^filigree_(?:migration|migration_batch|schema_lock|listener|commit|changes?(?:_.*)?|scans|copy|search_.*)$/
 const framework = /^filigree_/
 
 /** @returns the framework's own tables with rows that are copied */

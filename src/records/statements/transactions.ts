@@ -17,6 +17,7 @@ import { CallTracking, type CallContext, type WritingRequest } from './call-trac
 import { Scope, type ScopeHost } from './scope.js'
 import { GuardedRunner } from './transaction-runners.js'
 import type { ReadHandlers } from './read-handlers.js'
+import { JointCommit } from './joint-commit.js'
 import { ShardWatch } from './shard-watch.js'
 import {
   Deadline,
@@ -56,6 +57,8 @@ export class Transactions implements ScopeHost {
   readonly feed: ChangeFeed
   readonly #log: Log
   readonly #untracked: UntrackedWork
+  /** Undefined if the database commits every transaction completely or not at all. */
+  readonly #jointCommit: JointCommit | undefined
   /** The routes whose transactions over several shards are in the log. */
   readonly #warnedRoutes = new Set<string | undefined>()
   /** Work before commits, by request. Undefined until the first registration. */
@@ -65,6 +68,8 @@ export class Transactions implements ScopeHost {
     this.feed = feed
     this.#log = log
     this.#untracked = untracked
+    const { engine, dialect } = context
+    this.#jointCommit = dialect.jointCommit && new JointCommit(engine, dialect.jointCommit, log)
   }
 
   /**
@@ -357,7 +362,8 @@ export class Transactions implements ScopeHost {
   ): Promise<T> {
     const context = this.#context
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
-    const guarded = new GuardedRunner(runner, this.#watchShards(isolation, mustIsolate))
+    const watch = this.#watchShards(isolation, mustIsolate)
+    const guarded = new GuardedRunner(runner, watch)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     const end = interruptInTime(scope, deadline, writing, () => {
       if (guarded.isBusy) runner.stop?.()
@@ -370,6 +376,7 @@ export class Transactions implements ScopeHost {
       guarded.checkNotFailed()
       await this.#prepareCommit(scope, guarded, writing)
       await this.feed.send(scope.changes, runner)
+      if (watch?.needsJointCommit === true) await this.#jointCommit?.prepare(runner)
       deadline.checkNotOver()
       await runner.commit()
       isCommitted = true
@@ -393,7 +400,8 @@ export class Transactions implements ScopeHost {
   /** Databases with shards may isolate only transactions within one shard. */
   #watchShards(isolation: Isolation | undefined, mustIsolate = false): ShardWatch | undefined {
     const { dialect, tables } = this.#context
-    if (isolation !== 'serializable' || dialect.can.isolatesShards) return undefined
+    if (dialect.can.isolatesShards) return undefined
+    if (isolation !== 'serializable') return new ShardWatch(tables, undefined)
     return new ShardWatch(tables, (property, [one, other]) => {
       const uses = `uses ${property} ${String(one)} and ${String(other)}, but the database isolates transactions only within one ${property}`
       if (mustIsolate)
