@@ -229,12 +229,56 @@ describe('bodies', () => {
     expect(statusOf(text)).toBe(408)
   })
 
+  it('that the client announces are asked for with 100', async () => {
+    const client = open(app.url)
+    const type = 'Content-Type: text/plain'
+    client.write(head('POST /echo', type, 'Content-Length: 3', 'Expect: 100-continue'))
+    let text = ''
+    client.on('data', (chunk: Buffer) => {
+      text += String(chunk)
+      if (text.startsWith('HTTP/1.1 100 Continue\r\n\r\n') && !text.includes('abc'))
+        client.write('abc')
+      if (text.includes('"body":"abc"')) client.destroy()
+    })
+    await once(client, 'close')
+    expect(text).toContain('"body":"abc"')
+  })
+
   it.each([
     ['two lengths', ['Content-Length: 1', 'Content-Length: 1']],
     ['a length and chunks', ['Content-Length: 1', 'Transfer-Encoding: chunked']],
   ])('with %s are 400', async (_, headers) => {
     const text = await exchange(app.url, `${head('POST /echo', ...headers)}a`, isComplete)
     expect(statusOf(text)).toBe(400)
+  })
+})
+
+describe('heads', () => {
+  it.each([
+    ['a long URL', 414, [`GET /lamps/7?q=${'x'.repeat(9000)}`]],
+    ['a long header', 431, ['GET /lamps/7', `X-Long: ${'x'.repeat(20_000)}`]],
+  ] as const)('with %s are %d', async (_, status, [line, ...headers]) => {
+    const text = await exchange(app.url, head(line, ...headers), isComplete)
+    expect(statusOf(text)).toBe(status)
+  })
+
+  it('of several requests on one connection are served in turn', async () => {
+    const client = open(app.url)
+    let text = ''
+    let sent = 0
+    const next = (): void => {
+      sent++
+      client.write(head('GET /lamps/7'))
+    }
+    client.on('data', (chunk: Buffer) => {
+      text += String(chunk)
+      if (text.split('"lamp":7').length - 1 < sent) return
+      if (sent === 3) client.destroy()
+      else next()
+    })
+    next()
+    await once(client, 'close')
+    expect(text.split('HTTP/1.1 200 OK')).toHaveLength(4)
   })
 })
 
