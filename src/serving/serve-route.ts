@@ -63,7 +63,11 @@ export function serveRoute(
   const isGenerated = isConcealed(handler)
   if (isGenerated) writesClientValuesOnly(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
-    withWriteDeadline(inTransaction(invoke, route, context), { route, isGenerated }, context)
+    withWriteDeadline(
+      inTransaction(invoke, route, context),
+      { route, isGenerated, isGivenObjects: isGivenObjects(handler, plan) },
+      context,
+    )
   const compiled = compileInvoker({ route, controller, customArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
   const rule: ResultRule = {
@@ -180,21 +184,35 @@ interface HandlerKind {
   readonly route: Route
   /** Whether the framework generated it, so that it gets its repositories synchronously. */
   readonly isGenerated: boolean
+  /** Whether it gets objects of the application, such as a repository: `isGivenObjects`. */
+  readonly isGivenObjects: boolean
+}
+
+/**
+ * True if a handler may use what its controller was given, or what other code gives it: its source text names `this` or
+ * `super` or cannot be read, or it has the argument `request` or a custom one. Many handlers only check and convert.
+ */
+function isGivenObjects(handler: unknown, { route, customArguments }: PlannedRoute): boolean {
+  return (
+    route.argumentNames.some((name) => name === 'request' || customArguments.has(name)) ||
+    /\bthis\b|\bsuper\b|\{\s*\[native code\]/.test(Function.prototype.toString.call(handler))
+  )
 }
 
 /**
  * After a 503 because of a time-out, a handler writes nothing more, whichever repository it uses. To attribute a write
  * after an `await`, the handler is followed by AsyncLocalStorage, which costs a fifth of a small route. Handlers of
- * GETs and of controllers without a database are only followed after one of them has written.
+ * GETs, of controllers without a database, and those that use nothing of their controller are only followed after one
+ * of them has written.
  */
 function withWriteDeadline(
   invoke: InvokeWith,
-  { route, isGenerated }: HandlerKind,
+  { route, isGenerated, isGivenObjects }: HandlerKind,
   { database, usesDatabase }: ServeContext,
 ): InvokeWith {
   if (database === undefined) return invoke
   if (route.method === 'GET' && isGenerated) return invoke
-  const hasDatabase = usesDatabase(route.controller)
+  const hasDatabase = isGivenObjects && usesDatabase(route.controller)
   if (route.method === 'GET' || !(isGenerated || hasDatabase)) {
     const run = database.readHandlers.add(hasDatabase)
     return (request, customValues) => run(request, () => invoke(request, customValues))

@@ -53,6 +53,11 @@ class ItemController {
     return this.store.database.records(Item).create({ name: body.name })
   }
 
+  @Post('/checked', { body: Body }) async check(body: Body) {
+    await Promise.resolve()
+    return body
+  }
+
   @Post('/late', { body: Body, timeout: 20 }) async createLate(body: Body) {
     await responded
     const written = this.store.database.records(Item).create({ name: body.name })
@@ -120,15 +125,18 @@ async function postLate(url: string, name: string): Promise<[status: number, out
 }
 
 describe('handlers', () => {
-  it('of controllers without the database neither enter nor disable an AsyncLocalStorage', async () => {
+  it.each([
+    ['of controllers without the database', '/echo'],
+    ['that use nothing of their controller', '/items/checked'],
+  ])('%s neither enter nor disable an AsyncLocalStorage', async (_kind, url) => {
     await start()
     // In development, the first 1,000 requests are tracked to find floating promises.
-    for (let request = 0; request < 1_000; request++) await post('/echo')
+    for (let request = 0; request < 1_000; request++) await post(url)
     await post('/items')
     const switches = ['run', 'enterWith', 'disable', 'exit'].map((name) =>
       jest.spyOn(AsyncLocalStorage.prototype, name as 'run'),
     )
-    for (let request = 0; request < 50; request++) expect((await post('/echo')).status).toBe(200)
+    for (let request = 0; request < 50; request++) expect((await post(url)).status).toBe(200)
     expect(switches.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0, 0])
   })
 
