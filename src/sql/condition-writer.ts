@@ -4,7 +4,12 @@ import type { Column } from '../engines/contract/table.js'
 import { type SqlTable, isApart, isIndexed, isUnique } from './table.js'
 import type { Condition, SearchCondition } from './condition.js'
 import { isDerived, type Derived } from './derived.js'
-import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
+import type {
+  BestMatches,
+  RankedRows,
+  Ranking,
+  SearchParts,
+} from '../engines/contract/search-sql.js'
 import {
   filled,
   inBatches,
@@ -192,8 +197,8 @@ export class ConditionWriter {
   }
 
   /** Orders rows by how well they match a search. Call it before the search's condition is written. */
-  rank(condition: SearchCondition, alias: string): Ranking {
-    const ranking = this.#context.dialect.text.search.rank(searchParts(condition, alias))
+  rank(condition: SearchCondition, alias: string, best?: BestMatches): Ranking {
+    const ranking = this.#context.dialect.text.search.rank(searchParts(condition, alias), best)
     this.#ranked.set(condition, ranking.test)
     return ranking
   }

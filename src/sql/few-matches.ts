@@ -287,7 +287,11 @@ function rowsOf(alias: string): Sql {
 }
 
 /** The number of rows to read: limit and offset. */
-function sizeOf({ limit, offset, dialect }: ListParts): Sql {
+export function sizeOf({
+  limit,
+  offset,
+  dialect,
+}: Pick<ListParts, 'limit' | 'offset' | 'dialect'>): Sql {
   const count = (slotIndex: number): Sql => wrap(dialect.statements.limit.sum, slot(slotIndex))
   return offset === undefined ? count(limit) : sql`${count(limit)} + ${count(offset)}`
 }

@@ -2,7 +2,7 @@
 import { join, name, raw, sql, type Sql, slot, wrap } from '../engines/contract/sql-text.js'
 import { isApart, type SqlTable, type SqlRelation } from './table.js'
 import { searchIn, type Condition } from './condition.js'
-import { scanConditionsOf, writeByCount, writeByScan } from './few-matches.js'
+import { scanConditionsOf, sizeOf, writeByCount, writeByScan } from './few-matches.js'
 import {
   byKey,
   writeOrder,
@@ -13,7 +13,7 @@ import {
 } from './order.js'
 import type { RelatedRowsOf, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
-import type { RankedRows, Ranking } from '../engines/contract/search-sql.js'
+import type { BestMatches, RankedRows, Ranking } from '../engines/contract/search-sql.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { isListed, keyAsValue, keyColumns, rowOf } from './key-columns.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
@@ -44,9 +44,10 @@ export class RowWriter {
 
   /** `select … from … where … order by … limit …` */
   select(rows: Rows, alias: string, columns: Sql, parent?: ParentRow): Sql {
-    if (rows.order?.maxRanked !== undefined && rows.distinct === undefined)
+    const best = parent === undefined ? this.#bestMatches(rows, alias) : undefined
+    if (rows.order?.maxRanked !== undefined && rows.distinct === undefined && best === undefined)
       return this.#selectRanked(rows, alias, columns, parent)
-    const ranking = rows.order?.rank && this.conditions.rank(rows.order.rank, alias)
+    const ranking = rows.order?.rank && this.conditions.rank(rows.order.rank, alias, best)
     if (rows.distinct !== undefined) return this.#selectDistinct(rows, alias, columns, ranking)
     const source = this.#fromClause(rows, alias, ranking, parent)
     return sql`select ${columns} from ${source}${this.#orderAndLimit(rows, alias, ranking)}`
@@ -194,6 +195,21 @@ export class RowWriter {
     const last = skipped === undefined ? count : sql`${skipped} + ${count}`
     const isSkipped = skipped && sql`filigree_place > ${skipped} and `
     return sql`select filigree_led, ${returnedColumns(target, alias, context)} from (${found}) as ${name(alias)} where ${isSkipped}filigree_place <= ${last} order by filigree_place`
+  }
+
+  /** The matches of a search that a page needs. `undefined` if the rows are not all matches in the order of the search. */
+  #bestMatches(
+    { table, where, order, limit, offset, withDeleted = false, distinct }: Rows,
+    alias: string,
+  ): BestMatches | undefined {
+    const { dialect } = this.context
+    if (order?.rank === undefined || order.rank !== where || typeof limit !== 'number')
+      return undefined
+    if (distinct !== undefined || dialect.text.search.readsBest?.(table) !== true) return undefined
+    if (!withDeleted && notDeleted(table, alias) !== undefined) return undefined
+    const [first, ...others] = order.terms
+    if (first?.column !== table.key || first.descending || others.length > 0) return undefined
+    return { count: sizeOf({ limit, offset, dialect }), maxRanked: order.maxRanked }
   }
 
   /** Ranks and sorts at most `maxRanked` of the rows that a search finds. */

@@ -16,10 +16,24 @@ export interface SearchSql {
   readonly keys?: (parts: SearchParts) => Sql
   /** The condition as it is tested for single rows. `undefined` if it is `test`. */
   readonly testOne?: (parts: SearchParts) => Sql
-  /** The SQL that orders rows by rank. */
-  rank(parts: SearchParts): Ranking
+  /**
+   * The SQL that orders rows by rank.
+   *
+   * @param best set if all matches are rows of the result, so that only the best ones need to be read
+   */
+  rank(parts: SearchParts, best?: BestMatches): Ranking
   /** The SQL that ranks a limited number of matches, the best with the lowest number. */
   some(parts: SearchParts): RankedRows
+  /** Whether `rank` uses `best` for this table. */
+  readonly readsBest?: (table: KeyedTable) => boolean
+}
+
+/** The matches that a page needs, ordered by rank and then by key. */
+export interface BestMatches {
+  /** Their number: limit and offset of the page. */
+  readonly count: Sql
+  /** The maximum number of matches that are ranked. Default: all. */
+  readonly maxRanked?: number | undefined
 }
 
 /** Matching rows with their ranks, which are limited before they are sorted. */

@@ -6,7 +6,7 @@
  */
 import { unicodeForms } from '../../core/text.js'
 import { storedColumnsOf, type KeyedTable, type TableSearch } from '../contract/table.js'
-import type { SearchParts, SearchSql } from '../contract/search-sql.js'
+import type { BestMatches, SearchParts, SearchSql } from '../contract/search-sql.js'
 import { quote } from '../contract/quote.js'
 import { quoteSqliteTable } from './table-name.js'
 import { join, name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
@@ -57,12 +57,12 @@ export const sqliteSearch: SearchSql = {
     const test = sql`${index} match ${value} and ${isKey(table, alias, key)}`
     return { from: sql`${from} cross join `, test, rank: rankOf(search) }
   },
-  rank: (parts) => {
+  readsBest: isKeyNumeric,
+  rank: (parts, best) => {
     const { table, search, alias } = parts
     const ranked = `${alias}_ranked`
-    const rank = rankOf(search)
-    // The limit makes SQLite compute the list once instead of searching again for each row of the table.
-    const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${matches(parts)} limit -1) as ${nameOf(ranked)}`
+    const found = sql`select ${keyOf(parts)} as filigree_key, ${rankOf(search)} as filigree_rank from ${matches(parts)}`
+    const list = sql`(${limitMatches(found, best)}) as ${nameOf(ranked)}`
     return {
       from: sql`${list} cross join `,
       fromAfter: sql` cross join ${list}`,
@@ -70,6 +70,15 @@ export const sqliteSearch: SearchSql = {
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
+}
+
+/** The limit makes SQLite compute the list once instead of searching again for each row of the table. */
+function limitMatches(found: Sql, best: BestMatches | undefined): Sql {
+  if (best === undefined) return sql`${found} limit -1`
+  const { count, maxRanked } = best
+  const rankedMatches =
+    maxRanked === undefined ? found : sql`select * from (${found} limit ${raw(String(maxRanked))})`
+  return sql`${rankedMatches} order by filigree_rank, filigree_key limit ${count}`
 }
 
 function keysOf(parts: SearchParts): Sql {
