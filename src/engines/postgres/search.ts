@@ -23,10 +23,10 @@ export function createPostgresSearch(
   hasIcu: boolean,
   uuidText: SqlWrapper,
 ): SearchSql {
-  // Otherwise every character outside ASCII counts as a letter.
+  // Without ICU, every character outside ASCII counts as a letter. A space divides words already, and to replace it costs most.
   const noLetters = hasIcu
-    ? '[^[:alnum:]\\u0300-\\u0331]+'
-    : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
+    ? '[^[:alnum:]\\u0300-\\u0331 ]+'
+    : '[\\u0001-\\u001f\\u0021-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
   const normalized = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
   const vector = (columns: readonly string[]): string => {
     const maxLength = Math.floor(maxCharacters / columns.length)
