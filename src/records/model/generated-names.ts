@@ -127,9 +127,13 @@ export function toFormName(
   )
 }
 
-/** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */
+/** Change it with the SQL of search indexes, so that existing ones are made again. */
+const searchForm = 2
+
+/** `filigree_search_product_0a1b2c3d`: contains a hash of its columns and its form, so that others get another name. */
 export function toSearchName(table: string, columns: readonly string[]): string {
-  return `${searchIndexPrefix}${toNamePart(table).slice(0, 38)}_${toHash([table, ...columns].join())}`
+  const hash = toHash([table, ...columns, searchForm].join())
+  return `${searchIndexPrefix}${toNamePart(table).slice(0, 38)}_${hash}`
 }
 
 /** `product_price_check_0a1b2c3d`: contains a hash of its rule, so that another rule gets another name. */
