@@ -29,21 +29,29 @@ interface SendProgress {
   readonly changedAt: number
 }
 
+/** What is counted of an open connection. An idle one holds no more than this. */
+interface OpenConnection {
+  /** The key of its address. */
+  readonly address: string
+  /** Counted here, because Node starts its count again with each parser that reads from a connection. */
+  requests: number
+}
+
 /** The maximum time between two checks of the connections, in milliseconds. */
 const maxCheckInterval = 5_000
 
 export class Connections implements Iterable<Socket> {
   readonly #bounds: ConnectionBounds
   readonly #unreadResponses: UnreadResponses
-  readonly #open = new Set<Socket>()
+  readonly #open = new Map<Socket, OpenConnection>()
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakSet<Socket>()
   /** Spares most requests the look-up in `#refused`. */
   #hasRefused = false
   readonly #progress = new WeakMap<Socket, SendProgress>()
   readonly #upgraded = new WeakMap<Socket, UpgradedConnection>()
-  /** Counted here, because Node starts its count again with each parser that reads from a connection. */
-  readonly #requests = new WeakMap<Socket, { count: number }>()
+  /** Called with the connection as `this`: a function for all of them. */
+  readonly #leave: (this: Socket) => void
   /** The number of connections since the start. */
   totalCount = 0
   #timer: NodeJS.Timeout | undefined
@@ -51,6 +59,12 @@ export class Connections implements Iterable<Socket> {
   constructor(bounds: ConnectionBounds, unreadResponses: UnreadResponses) {
     this.#bounds = bounds
     this.#unreadResponses = unreadResponses
+    const remove = (socket: Socket): void => {
+      this.#remove(socket)
+    }
+    this.#leave = function () {
+      remove(this)
+    }
   }
 
   get size(): number {
@@ -58,7 +72,7 @@ export class Connections implements Iterable<Socket> {
   }
 
   [Symbol.iterator](): IterableIterator<Socket> {
-    return this.#open.values()
+    return this.#open.keys()
   }
 
   /**
@@ -67,21 +81,24 @@ export class Connections implements Iterable<Socket> {
   add(socket: Socket): void {
     if (this.#open.has(socket)) return
     const { connections, connectionsByAddress } = this.#bounds
-    const key = addressKey(socket.remoteAddress ?? '')
-    if (this.#open.size >= connections || this.#byAddress.of(key) >= connectionsByAddress) {
+    const address = addressKey(socket.remoteAddress ?? '')
+    if (this.#open.size >= connections || this.#byAddress.of(address) >= connectionsByAddress) {
       this.#refused.add(socket)
       this.#hasRefused = true
     }
     this.totalCount++
-    this.#open.add(socket)
-    this.#requests.set(socket, { count: 0 })
-    this.#byAddress.add(key)
+    this.#open.set(socket, { address, requests: 0 })
+    this.#byAddress.add(address)
     this.#unreadResponses.follow(socket)
     this.#timer ??= this.#startChecks()
-    socket.once('close', () => {
-      this.#open.delete(socket)
-      this.#byAddress.remove(key)
-    })
+    socket.on('close', this.#leave)
+  }
+
+  #remove(socket: Socket): void {
+    const connection = this.#open.get(socket)
+    if (connection === undefined) return
+    this.#open.delete(socket)
+    this.#byAddress.remove(connection.address)
   }
 
   /** Registers that the connection uses another protocol from now on. */
@@ -91,13 +108,14 @@ export class Connections implements Iterable<Socket> {
 
   /** Makes the next request the last one of this connection. */
   endAfterNext(socket: Socket): void {
-    this.#requests.set(socket, { count: Infinity })
+    const connection = this.#open.get(socket)
+    if (connection !== undefined) connection.requests = Infinity
   }
 
   /** @returns true if it is the last request that the connection may send */
   countRequest(socket: Socket): boolean {
-    const requests = this.#requests.get(socket)
-    return requests !== undefined && ++requests.count >= this.#bounds.requests
+    const connection = this.#open.get(socket)
+    return connection !== undefined && ++connection.requests >= this.#bounds.requests
   }
 
   /**
@@ -126,7 +144,7 @@ export class Connections implements Iterable<Socket> {
         this.#timer = undefined
         return
       }
-      for (const socket of this.#open) this.#dropStalled(socket)
+      for (const socket of this.#open.keys()) this.#dropStalled(socket)
     }, every)
     return timer.unref()
   }

@@ -79,9 +79,9 @@ export class UnreadResponses {
     this.#log = log
   }
 
-  /** Counts the responses of this connection. */
+  /** Counts the responses of this connection, and of its server's other ones. */
   follow(socket: object): void {
-    followers.set(socket, this)
+    followers.set(serverOf(socket), this)
   }
 
   /** Counts a connection that was closed because its client read nothing for too long. */
@@ -158,7 +158,13 @@ export class UnreadResponses {
   }
 }
 
+/** By server, because an entry for each connection would take memory while it is idle. */
 const followers = new WeakMap<object, UnreadResponses>()
+
+/** Node's field for the server of a connection. */
+function serverOf(socket: object): object {
+  return (socket as { readonly server?: object | null }).server ?? socket
+}
 
 /** Sends a large response in pieces. An untracked connection gets it in one piece. */
 export function endInPieces(
@@ -168,7 +174,7 @@ export function endInPieces(
 ): void {
   const { outgoing } = request
   const { socket } = outgoing
-  const answers = socket ? followers.get(socket) : undefined
+  const answers = socket ? followers.get(serverOf(socket)) : undefined
   if (socket === undefined || socket === null || answers === undefined) {
     request.response.sentBytes = bytes
     outgoing.end(content)
