@@ -8,6 +8,7 @@ import type { MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 import type { RunInSequence } from '../records/statements/pipelined-writes.js'
 import { graphqlLibrary } from './library.js'
+import type { RecordWriter } from './records/write-records.js'
 
 /** A root field of a validated operation, for one combination of the values of `@skip` and `@include`. */
 export interface PlanRequest {
@@ -77,8 +78,15 @@ export interface RootPlan {
 
 /** A mutation whose statements can be sent in one batch with other mutations. They still run one after the other. */
 export interface BatchablePlan extends RootPlan {
-  /** Opens a batch, and sends it when `fill` returns. Does nothing if the database cannot batch. */
-  sendBatch(context: unknown, fill: (run: RunInSequence) => void): MaybePromise<void>
+  /**
+   * Opens a batch, and sends it when `fill` returns. Does nothing if the database cannot batch.
+   *
+   * @param fill receives the writer of all mutations of the batch
+   */
+  sendBatch(
+    context: unknown,
+    fill: (run: RunInSequence, writer: RecordWriter) => void,
+  ): MaybePromise<void>
   /**
    * Reads the arguments of a run.
    *
@@ -86,7 +94,7 @@ export interface BatchablePlan extends RootPlan {
    * @throws {GraphQLError | HttpError} as `run`
    */
   prepare(
-    context: unknown,
+    writer: RecordWriter,
     variables: Readonly<Record<string, unknown>>,
   ): (() => MaybePromise<string>) | undefined
 }

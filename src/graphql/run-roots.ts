@@ -15,6 +15,7 @@ import { graphqlLibrary } from './library.js'
 import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operations.js'
 import type { Outcome } from './outcome.js'
+import type { RecordWriter } from './records/write-records.js'
 import type { VariableValues } from './variables.js'
 import {
   isBatchable,
@@ -132,6 +133,10 @@ async function runSequentially(roots: readonly RootField[], input: RunInput): Pr
   for (const [index, root] of roots.entries()) {
     if (batched.length === 0) batched = await runBatch(roots.slice(index), input)
     const rootResult = batched.shift() ?? (await runPlan(root, input))
+    if (typeof rootResult === 'string' && rootResult !== 'null') {
+      texts.push(memberText(root.key, rootResult))
+      continue
+    }
     const { text, errors: fieldErrors } = await complete([root], [rootResult], input)
     errors.push(...(fieldErrors ?? []))
     if (text === undefined || text === 'null') return toOutcome('null', errors)
@@ -148,9 +153,9 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   const [first, second] = roots
   if (!canBatch(first) || !canBatch(second)) return []
   const results: MaybePromise<RootResult>[] = []
-  const fill = (runInBatch: RunInSequence): void => {
+  const fill = (runInBatch: RunInSequence, writer: RecordWriter): void => {
     for (const root of roots) {
-      const run = canBatch(root) ? prepare(root.plan, input) : undefined
+      const run = canBatch(root) ? prepare(root.plan, writer, input) : undefined
       if (run === undefined) break
       results.push(
         runInBatch(() => attempt<RootResult>(run, (error) => toRootResult(root, error, input))),
@@ -171,9 +176,13 @@ function canBatch(root: RootField | undefined): root is RootField & { plan: Batc
 }
 
 /** @returns a function that throws if the arguments are invalid, so that the error belongs to this field alone */
-function prepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchablePlan['prepare']> {
+function prepare(
+  plan: BatchablePlan,
+  writer: RecordWriter,
+  { variables }: RunInput,
+): ReturnType<BatchablePlan['prepare']> {
   try {
-    return plan.prepare(input.context, input.variables)
+    return plan.prepare(writer, variables)
   } catch (error) {
     return () => {
       throw error
@@ -219,9 +228,13 @@ function assemble(
     else if (rootResult instanceof Error) errors.push(rootResult)
     else value = JSON.stringify(result?.data?.[key] ?? null)
     if (required && value === 'null') isNull = true
-    text += `${index === 0 ? '' : ','}"${key}":${value}`
+    text += `${index === 0 ? '' : ','}${memberText(key, value)}`
   }
   return toOutcome(isNull ? 'null' : `{${text}}`, errors)
+}
+
+function memberText(key: string, value: string): string {
+  return `"${key}":${value}`
 }
 
 function toOutcome(text: string, errors: readonly GraphQLError[]): Outcome {

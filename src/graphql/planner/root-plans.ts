@@ -280,27 +280,34 @@ export class PlannedMutation implements BatchablePlan {
     return after(written, toResult)
   }
 
-  sendBatch(context: unknown, fill: (run: RunInSequence) => void): MaybePromise<void> {
+  sendBatch(
+    context: unknown,
+    fill: (run: RunInSequence, writer: RecordWriter) => void,
+  ): MaybePromise<void> {
     const { kind, preparation, services } = this.#compiled
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
-    if (!preparation.admits(callerOf(context))) return undefined
-    return services.database().pipelinedWrites.send(fill, writingOf(callerOf(context)))
+    const caller = callerOf(context)
+    if (!preparation.admits(caller)) return undefined
+    const database = services.database()
+    return database.pipelinedWrites.send((run) => {
+      fill(run, new RecordWriter(database, caller))
+    }, writingOf(caller))
   }
 
-  prepare(context: unknown, variables: VariableValues): (() => MaybePromise<string>) | undefined {
-    const { model, args, kind, preparation, services } = this.#compiled
+  prepare(
+    writer: RecordWriter,
+    variables: VariableValues,
+  ): (() => MaybePromise<string>) | undefined {
+    const { model, args, kind, preparation } = this.#compiled
     const toText = this.#fromRecord
-    const caller = callerOf(context)
-    if (kind === 'delete' || toText === undefined || !preparation.admits(caller)) return undefined
+    if (kind === 'delete' || toText === undefined) return undefined
+    if (!preparation.admits(writer.caller)) return undefined
     const values = args.read(variables)
     const { input, expectedVersion = null } = values
     if (expectedVersion !== null) return undefined
-    const writer = new RecordWriter(services.database(), caller)
-    const write =
-      kind === 'create'
-        ? writer.prepareCreate(model, input)
-        : writer.prepareUpdate(model, readKey(model, values), input)
-    return write && (() => after(write(), toText))
+    return kind === 'create'
+      ? writer.prepareCreate(model, input, toText)
+      : writer.prepareUpdate(model, readKey(model, values), input, toText)
   }
 
   #prepareResult(

@@ -59,9 +59,11 @@ export function resultExtensions(
 
 /** Writes of one mutation. */
 export class RecordWriter {
+  readonly caller: Caller
   readonly #writer: CallerWriter
 
   constructor(database: Database, caller: Caller) {
+    this.caller = caller
     this.#writer = clientWriter(database, caller)
   }
 
@@ -73,12 +75,18 @@ export class RecordWriter {
   /**
    * Reads the input of a creation.
    *
+   * @param toResult converts the written record
    * @returns `undefined` if it needs more than one statement
    * @throws {HttpError} as `create`
    */
-  prepareCreate(model: RecordModel, input: unknown): (() => MaybePromise<Instance>) | undefined {
+  prepareCreate<R>(
+    model: RecordModel,
+    input: unknown,
+    toResult: (record: Instance) => R,
+  ): (() => MaybePromise<R>) | undefined {
     const tree = readInput(model, input, 'input')
-    return this.#writer.isOneStatement(tree) ? () => this.#writer.create(tree) : undefined
+    if (!this.#writer.isOneStatement(tree)) return undefined
+    return () => after(this.#writer.create(tree), toResult)
   }
 
   /** @throws {HttpError} as `create`; 404 `NOT_FOUND` if the row does not exist or the caller may not see it */
@@ -96,14 +104,16 @@ export class RecordWriter {
   }
 
   /** As `prepareCreate`. */
-  prepareUpdate(
+  prepareUpdate<R>(
     model: RecordModel,
     row: NamedRow,
     input: unknown,
-  ): (() => MaybePromise<Instance>) | undefined {
+    toResult: (record: Instance) => R,
+  ): (() => MaybePromise<R>) | undefined {
     const { key, tree } = readChange(model, row, input)
     if (!this.#writer.isOneStatement(tree)) return undefined
-    return () => after(this.#writer.update(key, tree), (changed) => checkFound(changed, model, row))
+    return () =>
+      after(this.#writer.update(key, tree), (changed) => toResult(checkFound(changed, model, row)))
   }
 
   /** @returns false if the record does not exist or the caller may not see it */
