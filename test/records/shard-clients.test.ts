@@ -111,6 +111,13 @@ describe.each(engines)('%s', (_engine, open) => {
     const found = await statementsOf('GET', path, 'a')
     expect(found).toMatchObject({ status: 200, body: values })
     expect(found.statements).toStrictEqual([expect.not.stringContaining('order by')])
+    const changed = await statementsOf('PATCH', path, 'a', { hours: 2 })
+    expect(changed).toMatchObject({ status: 200, body: { hours: 2 } })
+    expect(changed.statements).toHaveLength(1)
+    expect(changed.statements[0]?.match(/"tenant_id" = /g)).toHaveLength(1)
+    const listed = await statementsOf('GET', '/projects?count=none', 'a')
+    expect(listed.statements).toHaveLength(1)
+    expect(listed.statements[0]?.match(/"tenant_id" = /g)).toHaveLength(1)
     const byRequest = await statementsOf('POST', '/projects?tenantId=c', undefined, {
       tenantId: 'c',
       name: 'Attic',

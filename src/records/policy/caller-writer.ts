@@ -399,7 +399,7 @@ export class CallerWriter {
     if (hasNestedWrites(tree) || this.#namesCheckedKey(tree))
       return this.#updateChecked(id, tree, conditions)
     const slots = { values: [] as unknown[], key: '' }
-    const condition = this.view.isBound(table) ? this.view.rows(table, slots) : undefined
+    const condition = this.#seesEveryRow(table) ? undefined : this.view.rows(table, slots)
     if (condition === undefined) return changeTree(this.source, id, tree, this.#caller, conditions)
     const rowFilter = { condition, ...slots }
     const changing = changeTree(this.source, id, tree, this.#caller, { ...conditions, rowFilter })

@@ -260,7 +260,8 @@ export class ClientView implements RowsView {
     const callShard = currentShard(table)
     if (callShard === undefined) return rowFilter
     const shardFilter = { [column.property]: callShard }
-    return rowFilter === true ? shardFilter : { and: [rowFilter, shardFilter] }
+    const isSame = rowFilter === true || isOnlyValue(rowFilter, column.property, callShard)
+    return isSame ? shardFilter : { and: [rowFilter, shardFilter] }
   }
 
   #visibleRowsOf(table: Table): object | boolean {
