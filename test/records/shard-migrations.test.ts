@@ -36,6 +36,18 @@ class ShardedMachine {
   @BelongsTo(() => LocalFirm, { onDelete: 'cascade' }) firm!: Rel<LocalFirm>
 }
 
+@Record({ table: 'bill' })
+class LocalBill {
+  @Field('id') id!: number
+  @Field('integer') tenantId!: number
+}
+
+@Record({ table: 'bill', shardBy: 'tenantId' })
+class ShardedBill {
+  @Field('id') id!: number
+  @Field('integer') tenantId!: number
+}
+
 const engines = await startBothEngines()
 const migrations = useMigrations()
 const { open, optionsAt } = migrations
@@ -118,6 +130,29 @@ describe.each(engines)('migrations of sharded records on %s', (_engine, address)
     expect(third.indexOf('undistribute_table')).toBeLessThan(
       third.indexOf('primary key using index'),
     )
+    await migrateUp(database, optionsAt(2))
+    expect(await database.differences()).toEqual([])
+  })
+
+  it('say that a table with a counting key cannot leave its shards on Citus', async () => {
+    const database = await open(await address(), LocalBill)
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
+    setRecords(database, ShardedBill)
+    await makeMigration(database, 'second', optionsAt(1))
+    const [up = '', down = ''] = (await textOf('second')).split('\n-- down\n')
+    const refusal =
+      "raise exception 'Citus cannot move bill from its shards, because the database counts bill.id. Create another table, and copy the rows.'"
+    expect(up).not.toContain(refusal)
+    expect(up).toMatch(
+      /create_distributed_table_concurrently\('bill'[^;]*;\s+perform setval\(pg_get_serial_sequence\('"bill"', 'id'\)/,
+    )
+    expect(down).toContain(refusal)
+    expect(down).not.toContain('undistribute_table')
+    await migrateUp(database, optionsAt(1))
+    setRecords(database, LocalBill)
+    await makeMigration(database, 'third', optionsAt(2))
+    expect(await textOf('third')).toContain(refusal)
     await migrateUp(database, optionsAt(2))
     expect(await database.differences()).toEqual([])
   })

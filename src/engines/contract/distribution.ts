@@ -18,6 +18,8 @@ export interface TableMove {
   readonly to: Distribution
   /** A table of the same group that is distributed already. Undefined: the table is the first one of its group. */
   readonly besides: string | undefined
+  /** The column whose values the database counts, if there is one. Then the table cannot become local again. */
+  readonly counter?: string | undefined
   /** Whether writes continue while the rows are copied. Then the statement must be a transaction of its own. */
   readonly isOnline: boolean
 }

@@ -29,11 +29,22 @@ function onlyDistributed(statements: readonly string[]): string {
   ].join('\n')
 }
 
+/** One statement that runs these in order, and that does nothing on servers that distribute tables. */
+export function unlessDistributed(statements: readonly string[]): string {
+  return [
+    'do $filigree$ begin',
+    `  if not ${isCitus} then`,
+    ...statements.map((one) => `    ${one.replaceAll('\n', '\n    ')}`),
+    '  end if;',
+    'end $filigree$;',
+  ].join('\n')
+}
+
 const isCitus = `exists (select from pg_extension where extname = 'citus')`
 
-function move({ table, from, to, besides, isOnline }: TableMove): string[] {
+function move({ table, from, to, besides, counter, isOnline }: TableMove): string[] {
   const name = toRegclass(table)
-  const leave = from.kind === 'local' ? [] : [`perform undistribute_table(${name})`]
+  const leave = from.kind === 'local' ? [] : [makeLocal(table, counter)]
   if (to.kind === 'local') return leave
   if (to.kind === 'reference') return [...leave, makeReference(name)]
   const group = besides === undefined ? `'none'` : toRegclass(besides)
@@ -45,11 +56,24 @@ function move({ table, from, to, besides, isOnline }: TableMove): string[] {
     `if current_setting('wal_level') = 'logical'`,
     `  and coalesce(current_setting('output_plugin_libraries', true), 'citus') like '%citus%' then`,
     `  perform create_distributed_table_concurrently${values};`,
+    // The counter of the new table begins at 1.
+    ...(counter === undefined
+      ? []
+      : [
+          `  perform setval(pg_get_serial_sequence(${quoteText(quoteTable(table))}, ${quoteText(counter)}),`,
+          `    (select coalesce(max(${quote(counter)}), 0) + 1 from ${quoteTable(table)}), false);`,
+        ]),
     'else',
     `  ${distribute};`,
     'end if',
   ].join('\n')
   return [...leave, online]
+}
+
+function makeLocal(table: string, counter: string | undefined): string {
+  if (counter === undefined) return `perform undistribute_table(${toRegclass(table)})`
+  const reason = `Citus cannot move ${table} from its shards, because the database counts ${table}.${counter}. Create another table, and copy the rows.`
+  return `raise exception ${quoteText(reason.replaceAll('%', '%%'))}`
 }
 
 /** A migration that is undone leaves reference tables, so the table may be one already. */

@@ -224,8 +224,9 @@ function toDifference(
   const { schema, from, to, then = to, message, isSecond } = moves[index] as Move
   const { name } = schema
   const [isFirst, isLast] = [index === 0, index === moves.length - 1]
-  const move = toTableMove(name, from, to, leaders)
-  const back = toTableMove(name, to, from, findOldLeaders(moves))
+  const counter = schema.columns.find(({ increment }) => increment)?.name
+  const move = { ...toTableMove(name, from, to, leaders), counter }
+  const back = { ...toTableMove(name, to, from, findOldLeaders(moves)), counter }
   const drop = references.map(({ table, key }) => dropForeignKey(table, key.name))
   const dropped = drop.length === 0 ? [] : [sql.onlyDistributed(drop)]
   const moveBy = (one: TableMove): string[] => [sql.onlyDistributed(sql.move(one))]

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runIn, type Outcome } from '../../cli/run-in.js'
 import { root } from '../../openapi/command.js'
 import { citusUrl, runOnCitus, useCitus } from './coordinator.js'
+import { Firm, Machine, Part } from '../../records/sharded-office.js'
 import { Card, Letter, Parcel } from './parcels.js'
 
 const { open } = useCitus()
@@ -60,6 +61,23 @@ describe('tables in other places are named', () => {
     const doctor = await run('doctor')
     expect(doctor.code).toBe(1)
     namesAll(doctor.out + doctor.err)
+  })
+
+  it('with the reference whose rule the database does not enforce between them', async () => {
+    await (await open(Firm, Machine, Part)).sync()
+    for (const sql of [
+      'alter table machine drop constraint machine_firm_id_fkey',
+      `select undistribute_table('part')`,
+      `select undistribute_table('machine')`,
+      'drop table firm',
+      'create table firm (id bigint primary key, name text not null)',
+      `select create_distributed_table('machine', 'firm_id')`,
+    ])
+      await runOnCitus(sql)
+    const differences = await (await open(Firm, Machine, Part)).differences()
+    expect(differences.map(({ message }) => message)).toContain(
+      'firm is a local table and should be a reference table, because machine.firm_id refers to it (on delete cascade).',
+    )
   })
 
   it('until a migration moves them', async () => {
