@@ -71,7 +71,8 @@ the application. Name records or tables; without names, all of them are meant. R
     })
     const files = paths.map((path) => relative(terminal.cwd, path))
     const next = 'Read the files, and run them: filigree migrate up.'
-    await terminal.out(values.json ? toJson({ files }) : `${files.join('\n')}\n${next}\n`)
+    const lines = [...files, next, ...withoutTriggersOnCitus(chosen)]
+    await terminal.out(values.json ? toJson({ files }) : `${lines.join('\n')}\n`)
     return true
   },
 })
@@ -94,6 +95,15 @@ function chooseTables(tables: readonly Table[], names: readonly string[]): Annou
     throw new UsageError(`${JSON.stringify(name)} is neither a record nor a table. ${hint}`)
   })
   return [...new Set(chosen)]
+}
+
+/** The files make no triggers on these tables where Citus distributes them. */
+function withoutTriggersOnCitus(tables: readonly AnnouncedTable[]): string[] {
+  const names = tables.filter(({ isDistributed }) => isDistributed).map(({ name }) => name)
+  if (names.length === 0) return []
+  return [
+    `Citus allows no triggers on ${names.join(', ')}. There, let the other programs send the messages in the files.`,
+  ]
 }
 
 async function printStatus(

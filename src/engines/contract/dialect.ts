@@ -190,6 +190,8 @@ export interface DialectAbilities {
   readonly isolatesShards: boolean
   /** A subquery for each row of a table without shards can read tables with shards. */
   readonly subqueriesInShards: boolean
+  /** Tables that it distributes may have triggers. */
+  readonly triggersOnShards: boolean
 }
 
 /** The types of columns. */

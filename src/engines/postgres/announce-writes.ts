@@ -10,6 +10,7 @@
 import type { AnnouncedTable, AnnounceSql } from '../contract/announce-sql.js'
 import { quote, quoteTable } from '../contract/quote.js'
 import { storedColumnsOf, type Column } from '../contract/table.js'
+import { unlessDistributed } from './distribution.js'
 import { channelName } from './notify-channel.js'
 
 /** The first argument is a query for the event and the key of each row, the others are the tables that readers watch. */
@@ -80,8 +81,9 @@ const transitions: Readonly<Record<Event, string>> = {
 }
 
 export const announceSql: AnnounceSql = {
-  install: (tables) => [createFunction, ...tables.flatMap(createTriggers)].join('\n\n'),
-  remove: (tables) => [...tables.flatMap(dropTriggers), dropFunction].join('\n'),
+  install: (tables) => [createFunction, ...tables.flatMap(createAll)].join('\n\n'),
+  remove: (tables) => [...tables.flatMap(dropAll), dropFunction].join('\n'),
+  message,
   triggers: `select case when n.nspname = current_schema() then c.relname else n.nspname || '.' || c.relname end,
       t.tgname, encode(t.tgargs, 'hex')
     from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
@@ -111,9 +113,31 @@ function triggerName(event: Event): string {
   return `filigree_${event}`
 }
 
+/** The only message that a program can send without reading what it wrote: some rows were written. */
+function message({ changes }: AnnouncedTable): string {
+  return changes
+    .map(
+      (name) =>
+        `select pg_notify(${text(channelName)}, ${text(JSON.stringify(['another program', name, 'lost', []]))});`,
+    )
+    .join(' ')
+}
+
+function createAll(table: AnnouncedTable): string[] {
+  if (!table.isDistributed) return [`-- ${table.name}`, ...createTriggers(table)]
+  return [
+    `-- ${table.name}. Citus allows no triggers on it. There, programs that write it announce that in the same transaction:`,
+    `-- ${message(table)}`,
+    unlessDistributed(createTriggers(table)),
+  ]
+}
+
+function dropAll(table: AnnouncedTable): string[] {
+  return table.isDistributed ? [unlessDistributed(dropTriggers(table))] : dropTriggers(table)
+}
+
 function createTriggers(table: AnnouncedTable): string[] {
   return [
-    `-- ${table.name}`,
     ...dropTriggers(table),
     ...events.map(
       (

@@ -142,6 +142,7 @@ export function createPostgresDialect(
       outages: true,
       isolatesShards: !isDistributed,
       subqueriesInShards: !isDistributed,
+      triggersOnShards: !isDistributed,
     },
     types: {
       columnType,

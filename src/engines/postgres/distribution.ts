@@ -72,7 +72,7 @@ function move({ table, from, to, besides, counter, isOnline }: TableMove): strin
 
 function makeLocal(table: string, counter: string | undefined): string {
   if (counter === undefined) return `perform undistribute_table(${toRegclass(table)})`
-  const reason = `Citus cannot move ${table} from its shards, because the database counts ${table}.${counter}. Create another table, and copy the rows.`
+  const reason = `Citus cannot move ${table} from its shards, because the database counts ${table}.${counter}. Create another table, and copy the rows`
   return `raise exception ${quoteText(reason.replaceAll('%', '%%'))}`
 }
 

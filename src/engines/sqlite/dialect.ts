@@ -72,6 +72,7 @@ export const sqliteDialect: Dialect = {
     outages: false,
     isolatesShards: true,
     subqueriesInShards: true,
+    triggersOnShards: true,
   },
   types: {
     columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {

@@ -12,28 +12,38 @@ import { frameworkQuery } from '../../engines/contract/statement.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { makeWrittenMigration, type MakeOptions } from './make-migration.js'
 import type { Table } from '../model/table.js'
+import { distributedTables } from '../schema/schema.js'
 import type { RecordsContext } from '../statements/source.js'
 
 /** The tables of records, and their join tables. */
 export function announcedTablesOf(tables: Iterable<Table>): AnnouncedTable[] {
   const found = new Map<string, AnnouncedTable>()
   const joins = new Map<string, AnnouncedTable>()
-  for (const { name, key, deletedAt, relations } of tables) {
-    found.set(name, { name, key: nameableKey(key), deletedAt, changes: [name] })
+  const all = [...tables]
+  const distributed = distributedTables(all)
+  for (const table of all) {
+    const { name, key, deletedAt, relations } = table
+    const isDistributed = distributed.has(table)
+    found.set(name, { name, key: nameableKey(key), deletedAt, changes: [name], isDistributed })
     for (const { join, target } of relations.values()) {
       if (join === undefined) continue
       const changes = [...new Set([name, target.name])].sort()
-      joins.set(join.name, { name: join.name, key: undefined, deletedAt: undefined, changes })
+      joins.set(join.name, {
+        name: join.name,
+        key: undefined,
+        deletedAt: undefined,
+        changes,
+        isDistributed: false,
+      })
     }
   }
   // A join table may have a record of its own, whose readers follow it too.
-  for (const [name, { changes }] of joins) {
+  for (const [name, join] of joins) {
+    const { changes } = join
     const own = found.get(name)
     found.set(
       name,
-      own === undefined
-        ? { name, key: undefined, deletedAt: undefined, changes }
-        : { ...own, key: undefined, changes: [...own.changes, ...changes] },
+      own === undefined ? join : { ...own, key: undefined, changes: [...own.changes, ...changes] },
     )
   }
   return [...found.values()]
@@ -96,7 +106,10 @@ export async function readAnnouncements(
   const triggers = await readTriggers(announce, engine)
   return announcedTablesOf(tables).map((table) => ({
     table: table.name,
-    state: announce.stateOf(table, triggers.get(table.name) ?? new Map()),
+    state:
+      table.isDistributed && !dialect.can.triggersOnShards
+        ? 'impossible'
+        : announce.stateOf(table, triggers.get(table.name) ?? new Map()),
   }))
 }
 

@@ -199,27 +199,35 @@ export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number)
   return found
 }
 
-/**
- * Sharded tables, and the tables that they refer to, also through others: every machine needs the rows of these. Tables
- * that are missing here are local.
- */
+/** Tables that are missing here are local. */
 function findDistributions(tables: readonly Table[], dialect: Dialect): Map<Table, Distribution> {
   const distributions = new Map<Table, Distribution>()
-  const addTargets = ({ relations }: Table): void => {
-    for (const { kind, target } of relations.values()) {
-      if (kind !== 'belongsTo' || target.shard !== undefined || distributions.has(target)) continue
-      distributions.set(target, { kind: 'reference' })
-      addTargets(target)
-    }
-  }
-  for (const table of tables) {
+  for (const table of distributedTables(tables)) {
     const { shard } = table
-    if (shard === undefined) continue
-    const group = `${shard.property} ${dialect.types.columnType(shard)}`
-    distributions.set(table, { kind: 'sharded', column: shard.name, group })
-    addTargets(table)
+    distributions.set(
+      table,
+      shard === undefined
+        ? { kind: 'reference' }
+        : {
+            kind: 'sharded',
+            column: shard.name,
+            group: `${shard.property} ${dialect.types.columnType(shard)}`,
+          },
+    )
   }
   return distributions
+}
+
+/** Sharded tables, and the tables that they refer to, also through others: every machine needs the rows of these. */
+export function distributedTables(tables: Iterable<Table>): ReadonlySet<Table> {
+  const found = new Set<Table>()
+  const add = (table: Table): void => {
+    if (found.has(table)) return
+    found.add(table)
+    for (const { kind, target } of table.relations.values()) if (kind === 'belongsTo') add(target)
+  }
+  for (const table of tables) if (table.shard !== undefined) add(table)
+  return found
 }
 
 /** @throws {DeclarationError} `FIELD_RULE_UNFIT` for types that cannot store the values of their fields */

@@ -13,9 +13,13 @@ if (address === '') {
 } else {
   const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js']
   // Suites of all engines, which run on Citus here.
-  const shared = ['shards', 'shard-clients', 'shard-relations'].map(
-    (name) => `--testMatch=**/records/${name}.test.ts`,
-  )
+  const shared = [
+    'shards',
+    'shard-clients',
+    'shard-relations',
+    'shard-accounts',
+    'shard-announcements',
+  ].map((name) => `--testMatch=**/records/${name}.test.ts`)
   // All suites use the same database.
   const options = ['--testMatch=**/*.citus.ts', ...shared, '--maxWorkers=1']
   const { status } = spawnSync(process.execPath, [...jest, ...options, ...process.argv.slice(2)], {
