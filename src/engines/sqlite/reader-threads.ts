@@ -234,14 +234,16 @@ const prepare = {
   'node:sqlite': (sql) => {
     const statement = database.prepare(sql)
     statement.setReturnArrays(true)
+    // Deno's iterator ends at an error of the statement as if there were no more rows.
+    const read = 'Deno' in globalThis ? 'all' : 'iterate'
     return (values, maxBytes) => {
       try {
-        return collect(statement.iterate(...values), maxBytes)
+        return collect(statement[read](...values), maxBytes)
       } catch (error) {
         if (error.code !== 'ERR_OUT_OF_RANGE') throw error
         statement.setReadBigInts(true)
         try {
-          return collect(statement.iterate(...values), maxBytes).map(numbers)
+          return collect(statement[read](...values), maxBytes).map(numbers)
         } finally {
           statement.setReadBigInts(false)
         }
