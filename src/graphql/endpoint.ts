@@ -8,7 +8,7 @@ import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { withoutTracking } from '../http/caller-access.js'
 import { entityTag, matchesEntityTag } from '../http/entity-tag.js'
-import { events, selfEndingEvents } from '../http/events.js'
+import { events, sourceEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
@@ -19,7 +19,6 @@ import {
   type OperationRequest,
 } from './operation-request.js'
 import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
-import { liveEvents, resultEvents } from '../live/live-format.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
@@ -215,13 +214,10 @@ async function openLiveQuery(
 ): Promise<Reply> {
   const { request } = call
   const lastId = request.incoming.headers['last-event-id']
-  const abandon = (): void => {
-    request.outgoing.destroy()
-  }
-  const wire = { request, abandon, lastId: typeof lastId === 'string' ? lastId : undefined }
+  const wire = { request, lastId: typeof lastId === 'string' ? lastId : undefined }
   try {
     const listener = await openLive(graphql, graphql.live, liveOperation, wire)
-    return selfEndingEvents(liveEvents(listener, resultEvents))
+    return sourceEvents(listener)
   } catch (error) {
     if (!(error instanceof LiveQueryRefused)) throw error
     return replyToRun(graphql, call, error.outcome, liveOperation.operation)

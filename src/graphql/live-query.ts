@@ -11,7 +11,7 @@ import { type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { callerOf } from './operation-caller.js'
 import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
-import { resultForm, completeResultForm } from '../live/live-format.js'
+import { resultEvents, resultForm, completeResultForm } from '../live/live-format.js'
 import { type LiveQueries, rightsKey } from '../live/live-queries.js'
 import type { RightsDepth } from '../live/live-query.js'
 import type { LiveCaller, LiveListener } from '../live/live-listener.js'
@@ -83,7 +83,7 @@ const numberByObject = new WeakMap<object, number>()
 let lastNumber = 0
 
 /**
- * @param connection the last event id of the client, and a function that closes its connection
+ * @param connection the last event id of the client, and its request
  * @throws {HttpError} 429 if there are too many live queries
  * @throws {LiveQueryRefused} if the first run has no result
  */
@@ -91,7 +91,7 @@ export function openLive(
   graphql: GraphQL,
   live: LiveQueries,
   liveOperation: LiveOperation,
-  connection: Pick<LiveCaller, 'lastId' | 'abandon' | 'request'>,
+  connection: Pick<LiveCaller, 'lastId' | 'request'>,
 ): Promise<LiveListener> {
   const { operation, text, variables, access, options } = liveOperation
   const caller = callerOf(liveOperation.context)
@@ -100,7 +100,6 @@ export function openLive(
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
   const depth = depthOf(graphql, liveOperation)
-  const { request } = caller
   const name = operation.node.name?.value
   const key = [
     'graphql',
@@ -115,13 +114,15 @@ export function openLive(
     {
       owner: graphql,
       depth,
-      key: (by) => {
-        const rights = caller.trusted
-          ? [numberOf(liveOperation.context ?? graphql)]
-          : rightsKey({ claims, byKey, request }, by)
+      // Of all listeners with equal keys, the first one's definition is used, so it reads nothing of its own caller.
+      key: (by, listening) => {
+        const rights = callerOf(listening.context).trusted
+          ? [numberOf(listening.context ?? graphql)]
+          : rightsKey(listening, by)
         return JSON.stringify([...key, rights])
       },
       form: options.sendsCompleteResults ? completeResultForm : resultForm(keysOf(operation)),
+      events: resultEvents,
       run: async (listener, runForCaller) => {
         const context = listener.caller.context
         const outcome = await runForCaller(() =>

@@ -4,6 +4,7 @@ import { declareOptions, type OptionsOf } from '../options/declare-options.js'
 import { option } from '../options/option.js'
 import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
+import type { EventSource } from './event-source.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 import type { StreamHeartbeat } from './stream-body.js'
@@ -45,11 +46,8 @@ export class EventStream {
   readonly isEndless: boolean
   /** The request, after the response has begun. */
   request: ServerRequest | undefined
-  /** Whether the stream itself ends when the caller's token is revoked. Default false. */
-  readonly endsItself: boolean
 
-  constructor(items: object, endsItself = false) {
-    this.endsItself = endsItself
+  constructor(items: object) {
     const reader = toItemReader(items)
     if (reader === undefined) throw new TypeError(noItems)
     this.isEndless = !Array.isArray(items)
@@ -57,7 +55,6 @@ export class EventStream {
       next: async () => {
         const result = await reader.next()
         if (result.done === true) return result
-        if (result.value instanceof WrittenEvent) return { value: result.value.bytes }
         return { value: writeFor(this.request, toEventText, result.value) }
       },
       cancel: () => {
@@ -87,9 +84,18 @@ export function events(
     .header('Cache-Control', 'no-cache')
 }
 
-/** As `events`, for streams that end themselves when a token is revoked. */
-export function selfEndingEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream> {
-  return new Reply(new EventStream(items, true))
+/** The body of a `sourceEvents` reply. The source ends it when the caller's token is revoked. */
+export class SourceStream {
+  readonly source: EventSource
+
+  constructor(source: EventSource) {
+    this.source = source
+  }
+}
+
+/** As `events`, for a source that sends its events itself. */
+export function sourceEvents(source: EventSource): Reply<SourceStream> {
+  return new Reply(new SourceStream(source))
     .type('text/event-stream')
     .header('Cache-Control', 'no-cache')
 }

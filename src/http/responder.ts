@@ -12,12 +12,13 @@ import { entityTag, matchesEntityTag } from './entity-tag.js'
 import { discardResult, toReader, toResponse, type ResultRule } from './result.js'
 import type { ErrorFormat } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
-import { eventHeartbeat, EventStream } from './events.js'
+import { EventResponse, Heartbeats, type EventResponseOwner } from './event-source.js'
+import { eventHeartbeat, EventStream, SourceStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { HeaderList } from './header-list.js'
 import { isBodyless, ResponseHeads } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
-import type { StreamKind, StreamRegister } from './stream-register.js'
+import type { StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'
 
 export interface ResponderOptions {
@@ -31,12 +32,15 @@ export interface ResponderOptions {
   readonly pages?: ErrorPages | undefined
 }
 
+const uncounted: EventResponseOwner = { removeSource: () => undefined }
+
 const jsonType = 'application/json; charset=utf-8'
 
 export class Responder {
   readonly #heads: ResponseHeads
   readonly #failures: FailureWriter
   readonly #streams: StreamRegister | undefined
+  readonly #heartbeats = new Heartbeats(eventHeartbeat)
 
   constructor({ cors, log, streams, errors, pages }: ResponderOptions) {
     this.#heads = new ResponseHeads(cors)
@@ -140,6 +144,10 @@ export class Responder {
   #stream(request: ServerRequest, response: PreparedResponse, body: object): void {
     const { outgoing, method } = request
     const { status, length } = response
+    if (body instanceof SourceStream) {
+      this.#startSource(request, response, body)
+      return
+    }
     const reader = toReader(body)
     if (reader === undefined)
       throw new TypeError('A response body must be text, bytes or a stream.')
@@ -161,7 +169,7 @@ export class Responder {
     const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
     const counted =
       length === undefined && this.#streams !== undefined
-        ? this.#streams.admit(request, reader, toStreamKind(body))
+        ? this.#streams.admit(request, reader, body instanceof EventStream && body.isEndless)
         : reader
     const send = (): void => {
       streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
@@ -171,6 +179,21 @@ export class Responder {
     const returned = request.response.streams?.find((stream) => stream.body === body)
     if (returned === undefined) send()
     else returned.runInContext(send)
+  }
+
+  #startSource(request: ServerRequest, response: PreparedResponse, { source }: SourceStream): void {
+    const { outgoing, method } = request
+    const sendsBody = method !== 'HEAD' && !outgoing.destroyed
+    if (!sendsBody) source.cancel()
+    else request.beginStream()
+    const events = sendsBody
+      ? (this.#streams?.admitSource(request, source) ??
+        new EventResponse(request, source, '', uncounted))
+      : undefined
+    if (outgoing.destroyed) return
+    outgoing.writeHead(response.status, this.#heads.complete(request, response).flat)
+    if (events === undefined) outgoing.end()
+    else events.start(this.#heartbeats)
   }
 }
 
@@ -201,9 +224,4 @@ function hasCurrentVersion({ incoming }: ServerRequest, tag: string): boolean {
 function notModified(list: HeaderList): PreparedResponse {
   list.delete('Content-Type')
   return new PreparedResponse(304, list, null, undefined)
-}
-
-function toStreamKind(body: object): StreamKind {
-  if (!(body instanceof EventStream)) return { isEndless: false, endsItself: false }
-  return body
 }

@@ -15,7 +15,7 @@ import {
   writeLongList,
 } from './response-body.js'
 import { isStream, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
-import { EventStream } from './events.js'
+import { EventStream, SourceStream } from './events.js'
 import { FileBody, headersAgainstExecution } from './file-reply.js'
 import { openFile } from './open-file.js'
 import { HeaderList } from './header-list.js'
@@ -77,8 +77,7 @@ export function isJsonBody(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || value instanceof Error) return false
   if (isPlainData(value) && !('getReader' in value)) return true
   const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
-  if (isBytes || value instanceof FileBody || value instanceof EventStream || isStream(value))
-    return false
+  if (isBytes || value instanceof FileBody || isEvents(value) || isStream(value)) return false
   rememberData(value)
   return true
 }
@@ -141,7 +140,7 @@ function toStreamResponse(
   reply: Reply | undefined,
   status: number,
 ): PreparedResponse | undefined {
-  if (body instanceof EventStream)
+  if (isEvents(body))
     return new PreparedResponse(status, headersOf(reply, status, undefined), body, reply?.length)
   if (body instanceof Blob) {
     const type = body.type === '' ? binaryType : body.type
@@ -171,7 +170,8 @@ export function discardResult(result: unknown): void {
   const body = bodyOf(result)
   if (typeof body !== 'object' || body === null) return
   try {
-    toReader(body)?.cancel()
+    if (body instanceof SourceStream) body.source.cancel()
+    else toReader(body)?.cancel()
   } catch {
     // A locked web stream is released by its reader.
   }
@@ -180,6 +180,10 @@ export function discardResult(result: unknown): void {
 /** The body of a reply or response, otherwise the value itself. */
 function bodyOf(value: unknown): unknown {
   return value instanceof Reply || value instanceof PreparedResponse ? value.body : value
+}
+
+function isEvents(body: unknown): boolean {
+  return body instanceof EventStream || body instanceof SourceStream
 }
 
 /** @returns undefined if the body is not a stream */
@@ -197,7 +201,7 @@ export function rememberStream(request: ServerRequest, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const body = bodyOf(value)
   if (typeof body !== 'object' || body === null) return
-  if (!(body instanceof EventStream) && !isStream(body)) return
+  if (!isEvents(body) && !isStream(body)) return
   if (request.answered) {
     discardResult(body)
     return

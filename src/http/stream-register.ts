@@ -6,6 +6,8 @@ import { AddressCounts, addressKey } from '../core/address-counts.js'
 import type { Expiries } from '../core/time.js'
 import type { ChunkReader } from './chunk-reader.js'
 import type { Ending } from './ending.js'
+import { EventResponse, type EventResponseOwner, type EventSource } from './event-source.js'
+import type { RespondingRequest } from './pending-response.js'
 import { streamRefusal } from './refusals.js'
 import type { Claims } from './request.js'
 import type { ServerRequest } from './server-request.js'
@@ -26,14 +28,7 @@ export interface StreamRegisterOptions {
   readonly expiries?: Expiries
 }
 
-export interface StreamKind {
-  /** Whether the end of the application and of its token ends it. For other streams, only new ones are rejected. */
-  readonly isEndless: boolean
-  /** Whether the stream itself ends when its caller's token is revoked or expires. */
-  readonly endsItself: boolean
-}
-
-export class StreamRegister {
+export class StreamRegister implements EventResponseOwner {
   readonly #options: StreamRegisterOptions
   readonly #byAddress = new AddressCounts()
   #open = 0
@@ -45,36 +40,62 @@ export class StreamRegister {
   /**
    * Counts a stream until it has ended, failed or been cancelled.
    *
+   * @param isEndless whether the end of the application and of its token ends it; of other streams, only new ones are rejected
    * @throws {HttpError} 429 if its address has too many, 503 if there are too many; then the reader is cancelled
    */
   admit(
     { ip, auth, caller }: Pick<ServerRequest, 'ip' | 'auth' | 'caller'>,
     reader: ChunkReader,
-    { isEndless, endsItself }: StreamKind,
+    isEndless: boolean,
   ): ChunkReader {
-    const { streams, streamsByAddress, ending, watch, expiries } = this.#options
-    const key = addressKey(ip)
-    const isOver = this.#byAddress.of(key) >= streamsByAddress
-    if (isOver || this.#open >= streams) {
-      reader.cancel()
-      throw streamRefusal(isOver ? 'address' : 'application')
-    }
-    this.#open++
-    this.#byAddress.add(key)
+    const { ending, watch, expiries } = this.#options
+    const address = this.#count(ip, reader)
     const counted = new CountedReader(reader, () => {
-      this.#open--
-      this.#byAddress.remove(key)
+      this.#uncount(address)
       ending.delete(counted.end)
       unwatch?.()
       forget?.()
     })
-    const claims = endsItself ? undefined : auth?.claims
+    const claims = auth?.claims
     const unwatch = claims ? watch?.(claims, counted.end) : undefined
     // A response that ends by itself, such as a file, continues, because it was requested in time.
-    const ends = isEndless && !endsItself
-    const forget = ends ? expiries?.add(caller.until, counted.end) : undefined
+    const forget = isEndless ? expiries?.add(caller.until, counted.end) : undefined
     if (isEndless) ending.add(counted.end)
     return counted
+  }
+
+  /** As `admit`, for a source that ends when its caller's token is revoked or expires. @returns its response */
+  admitSource(
+    request: RespondingRequest & Pick<ServerRequest, 'ip'>,
+    source: EventSource,
+  ): EventResponse {
+    const response = new EventResponse(request, source, this.#count(request.ip, source), this)
+    this.#options.ending.add(response.stop)
+    return response
+  }
+
+  removeSource(response: EventResponse): void {
+    this.#uncount(response.address)
+    this.#options.ending.delete(response.stop)
+  }
+
+  /** @returns the name of the address */
+  #count(ip: string, stream: { cancel(): void }): string {
+    const { streams, streamsByAddress } = this.#options
+    const address = addressKey(ip)
+    const isOver = this.#byAddress.of(address) >= streamsByAddress
+    if (isOver || this.#open >= streams) {
+      stream.cancel()
+      throw streamRefusal(isOver ? 'address' : 'application')
+    }
+    this.#open++
+    this.#byAddress.add(address)
+    return address
+  }
+
+  #uncount(address: string): void {
+    this.#open--
+    this.#byAddress.remove(address)
   }
 }
 

@@ -7,7 +7,7 @@
 
 import { isMap } from '../core/json.js'
 import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
-import type { LiveListener, LiveMessage } from './live-listener.js'
+import type { LiveMessage } from './live-listener.js'
 
 /**
  * Differences of a list: changed rows, the keys of removed rows, and the order of all keys if clients cannot derive it.
@@ -205,36 +205,4 @@ function cachedPerMessage(write: EventFormat['toItems']): EventFormat['toItems']
     if (items === undefined) written.set(message, (items = write(message)))
     return items
   }
-}
-
-/** The body of an event stream. It is not a generator, because a waiting generator cannot be cancelled. */
-export function liveEvents(
-  listener: LiveListener,
-  { toItems, last }: EventFormat,
-): AsyncIterableIterator<WrittenEvent> {
-  let rest: WrittenEvent[] = []
-  let isClosed = false
-  let isOver = false
-  const iterator: AsyncIterableIterator<WrittenEvent> = {
-    next: async () => {
-      if (rest.length === 0 && !isOver) {
-        const result = await listener.next()
-        isOver = result.done === true
-        if (result.done !== true) {
-          isClosed = result.value.kind === 'closed'
-          rest = [...toItems(result.value)]
-        } else if (!isClosed) rest = [...last]
-      }
-      const value = rest.shift()
-      return value === undefined ? { value: undefined, done: true } : { value, done: false }
-    },
-    return: async () => {
-      rest = []
-      isOver = isClosed = true
-      await listener.return()
-      return { value: undefined, done: true }
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  }
-  return iterator
 }

@@ -1,6 +1,8 @@
-/** A listener of a live query. It buffers messages, up to a limit, until they are read. */
+/** A listener of a live query. It stores messages, up to a limit, until its client has room for them. */
+import type { EventSink, EventSource } from '../http/event-source.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
+import type { EventFormat, LiveFormat } from './live-format.js'
 
 /** The caller who opens a live query. */
 export interface LiveCaller {
@@ -14,8 +16,6 @@ export interface LiveCaller {
   readonly context?: unknown
   /** The last message that the client received: `life:version`. */
   readonly lastId: string | undefined
-  /** Called if the client does not read. Closes its connection. */
-  readonly abandon: () => void
 }
 
 export type LiveMessage =
@@ -25,43 +25,50 @@ export type LiveMessage =
 /** Maximum bytes of unread messages per listener. */
 export const maxUnreadBytes = 1024 * 1024
 
-export class LiveListener implements AsyncIterableIterator<LiveMessage> {
-  readonly caller: LiveCaller
-  /** Writes the reason why the listener ends. The live query sets it. */
-  closing: (status: number) => string = (status) => JSON.stringify({ status })
-  #unread: LiveMessage[] = []
-  #bytes = 0
-  #waiting: ((result: IteratorResult<LiveMessage>) => void)[] = []
-  #isOver = false
-  readonly #ends: (() => void)[] = []
+/** Where a listener belongs. */
+interface ListenerOwner {
+  /** Called once, when the listener ends. */
+  removeListener(listener: LiveListener): void
+}
 
-  /** @param onClosed called once, when the listener ends */
-  constructor(caller: LiveCaller, onClosed: (listener: LiveListener) => void) {
+const noMessages: readonly LiveMessage[] = Object.freeze([])
+
+/** Ten thousand of them may be open, so each holds little, and what is equal for many is shared. */
+export class LiveListener implements EventSource {
+  readonly caller: LiveCaller
+  /** Ends the watch of the caller's token. */
+  unwatch: (() => void) | undefined
+  readonly #owner: ListenerOwner
+  readonly #form: LiveFormat
+  readonly #events: EventFormat
+  /** Undefined before the response begins. */
+  #sink: EventSink | undefined
+  /** Listens for the end of the connection until the response begins. */
+  #leave: (() => void) | undefined
+  #unread = noMessages
+  #bytes = 0
+  #isClosed = false
+  #isOver = false
+
+  constructor(
+    caller: LiveCaller,
+    { form, events }: { readonly form: LiveFormat; readonly events: EventFormat },
+    owner: ListenerOwner,
+  ) {
     this.caller = caller
-    this.onEnd(() => {
-      onClosed(this)
-    })
-    const { request } = caller
-    if (request === undefined) return
-    const end = (): void => {
-      this.end()
-    }
+    this.#form = form
+    this.#events = events
+    this.#owner = owner
     // The connection may also close before the response begins.
-    request.outgoing.once('close', end)
-    this.onEnd(() => {
-      request.outgoing.off('close', end)
-    })
+    this.#leave = () => {
+      this.cancel()
+    }
+    caller.request?.outgoing.on('close', this.#leave)
   }
 
   /** True if the listener has ended, so that running the query for it is pointless. */
   get isOver(): boolean {
     return this.#isOver
-  }
-
-  onEnd(work: (() => void) | undefined): void {
-    if (work === undefined) return
-    if (this.#isOver) work()
-    else this.#ends.push(work)
   }
 
   /**
@@ -81,51 +88,80 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
 
   send(message: LiveMessage): void {
     if (this.#isOver) return
-    const reader = this.#waiting.shift()
-    if (reader !== undefined) {
-      reader({ value: message, done: false })
+    if (this.#sink?.hasRoom === true && this.#unread.length === 0) {
+      this.#write(this.#sink, message)
       return
     }
-    this.#unread.push(message)
+    this.#unread = [...this.#unread, message]
     this.#bytes += message.text.length
     // A single message may exceed the limit: a client that reads without delay still gets it.
     if (this.#bytes <= maxUnreadBytes || this.#unread.length === 1) return
-    this.#unread = []
-    this.end()
-    this.caller.abandon()
+    this.cancel()
+    this.caller.request?.outgoing.destroy()
   }
 
   /** Sends the reason for closing, then ends the listener. */
   close(status: number): void {
-    this.send({ kind: 'closed', status, text: this.closing(status) })
+    this.send({ kind: 'closed', status, text: this.#form.closed(status) })
     this.end()
   }
 
-  /** Ends the listener. Buffered messages can still be read. */
+  /** Ends the listener. Stored messages are still sent. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    for (const work of this.#ends.splice(0)) work()
-    for (const reader of this.#waiting.splice(0)) reader({ value: undefined, done: true })
+    this.#stopWaiting()
+    this.unwatch?.()
+    this.unwatch = undefined
+    this.#owner.removeListener(this)
+    this.#endStream()
   }
 
-  next(): Promise<IteratorResult<LiveMessage>> {
-    const value = this.#unread.shift()
-    if (value !== undefined) {
-      this.#bytes -= value.text.length
-      return Promise.resolve({ value, done: false })
+  /** The response begins. */
+  start(sink: EventSink): void {
+    this.#sink = sink
+    this.#stopWaiting()
+    this.resume()
+  }
+
+  resume(): void {
+    const sink = this.#sink
+    if (sink === undefined) return
+    let sent = 0
+    for (const message of this.#unread) {
+      if (!sink.hasRoom) break
+      this.#bytes -= message.text.length
+      this.#write(sink, message)
+      sent++
     }
-    if (this.#isOver) return Promise.resolve({ value: undefined, done: true })
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#unread = sent === this.#unread.length ? noMessages : this.#unread.slice(sent)
+    this.#endStream()
   }
 
-  return(): Promise<IteratorResult<LiveMessage>> {
-    this.#unread = []
+  /** The client has left, or its stream has ended. */
+  cancel(): void {
+    this.#unread = noMessages
+    this.#isClosed = true
     this.end()
-    return Promise.resolve({ value: undefined, done: true })
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
+  #write(sink: EventSink, message: LiveMessage): void {
+    this.#isClosed = message.kind === 'closed'
+    for (const event of this.#events.toItems(message)) sink.write(event)
+  }
+
+  /** Ends the response after the last message. */
+  #endStream(): void {
+    if (!this.#isOver || this.#sink === undefined || this.#unread.length > 0) return
+    const sink = this.#sink
+    this.#sink = undefined
+    if (!this.#isClosed) for (const event of this.#events.last) sink.write(event)
+    sink.end()
+  }
+
+  #stopWaiting(): void {
+    if (this.#leave === undefined) return
+    this.caller.request?.outgoing.off('close', this.#leave)
+    this.#leave = undefined
   }
 }

@@ -5,15 +5,15 @@
  *
  * Each interface passes a `LiveQueryDefinition` to `open`. Definitions with equal keys share one result. A key covers
  * interface, text, variables and permissions. `run` runs the query once for one listener and returns JSON text. `form`
- * formats the messages. `open` returns a `LiveListener`, an async iterable of `LiveMessage`. All listeners get the same
- * message objects:
+ * formats the messages, and `events` writes them. `open` returns a `LiveListener`, the source of an event stream. All
+ * listeners get the same message objects:
  *
  * - `{ kind: 'data', id, text }`: `text` is the payload's JSON. For GraphQL, `text` is an execution result: the
  * `payload` of `next` in graphql-transport-ws, or the data of an event. `id` is `life:version`, for `Last-Event-ID`.
- * - `{ kind: 'closed', status, text }`: the last message. The caller has lost access (401, 403), and the iterable ends.
+ * - `{ kind: 'closed', status, text }`: the last message. The caller has lost access (401, 403), and the stream ends.
  *
- * `open` rejects with an `HttpError` if the first run is refused or there are too many live queries (429). To stop
- * listening, call `return()`. If a client does not read, the engine calls the listener's `abandon`.
+ * `open` rejects with an `HttpError` if the first run is refused or there are too many live queries (429). If a client does
+ * not read, its connection is closed.
  *
  * Source: decisions, Live queries.
  */
@@ -70,13 +70,17 @@ const maxConcurrentRuns = 4
 /** Maximum characters of a key, including variables. Keys stay in memory while anyone listens. */
 const maxKeyLength = 64 * 1024
 
-/** Where a listener belongs. */
+/** The listeners of one caller to one query. */
 interface Place {
-  readonly definition: LiveQueryDefinition
-  /** The caller's name, for counting. */
+  readonly caller: CallerQueries
+  readonly query: LiveQuery
+  listeners: number
+}
+
+interface CallerQueries {
   readonly name: string
-  /** The key of its live query. */
-  readonly key: string
+  /** By the key of the query. */
+  readonly places: Map<string, Place>
 }
 
 /** Counters for metrics. */
@@ -100,8 +104,8 @@ export class LiveQueries implements LiveQueryHost {
    * shared.
    */
   readonly #unsharedOwners = new WeakSet()
-  /** Live queries by caller, each with its number of listeners. */
-  readonly #byCaller = new Map<string, Map<string, number>>()
+  /** By the caller's name. */
+  readonly #byCaller = new Map<string, CallerQueries>()
   readonly #listeners = new Map<LiveListener, Place>()
   /** Runs belong to no request and no transaction, whatever triggered them. */
   readonly #outside = new AsyncResource('live')
@@ -127,17 +131,15 @@ export class LiveQueries implements LiveQueryHost {
   async open(definition: LiveQueryDefinition, caller: LiveCaller): Promise<LiveListener> {
     if (this.#isClosed) throw new HttpError(503)
     const depth = this.#unsharedOwners.has(definition.owner) ? 'all' : definition.depth
-    const key = definition.key(depth)
+    const key = definition.key(depth, caller)
     if (key.length > maxKeyLength)
       throw new HttpError(413, `A live query may have at most ${maxKeyLength} characters.`)
     const name = nameOf(caller)
     this.#checkLimits(key, name)
-    const listener = new LiveListener(caller, (one) => {
-      this.#removeListener(one)
-    })
-    this.#add(listener, { definition, name, key })
+    const query = this.#queries.get(key) ?? this.#make({ ...definition, depth }, key)
+    const listener = new LiveListener(caller, definition, this)
+    this.#add(listener, this.#placeOf(name, query))
     try {
-      const query = this.#queries.get(key) ?? this.#make({ ...definition, depth }, key)
       await this.outside(() => query.add(listener))
       return listener
     } catch (error) {
@@ -157,15 +159,16 @@ export class LiveQueries implements LiveQueryHost {
   #separate(listener: LiveListener): void {
     const place = this.#listeners.get(listener)
     if (place === undefined) return
-    const { definition, name } = place
-    const key = definition.key('all')
+    const { caller, query: shared } = place
+    const { definition } = shared
+    const key = definition.key('all', listener.caller)
     if (key.length > maxKeyLength) {
       listener.end()
       return
     }
-    this.#uncount(place)
-    this.#place(listener, { definition, name, key })
     const query = this.#queries.get(key) ?? this.#make({ ...definition, depth: 'all' }, key)
+    this.#uncount(place)
+    this.#listeners.set(listener, this.#placeOf(caller.name, query))
     // A failed run ends the listener.
     this.outside(() => query.add(listener)).catch(() => undefined)
   }
@@ -203,8 +206,8 @@ export class LiveQueries implements LiveQueryHost {
   /** @throws {HttpError} 429 if there are too many live queries */
   #checkLimits(key: string, name: string): void {
     const { answers, byCaller } = this.parts.options
-    const keys = this.#byCaller.get(name)
-    const isOver = keys !== undefined && keys.size >= byCaller && !keys.has(key)
+    const places = this.#byCaller.get(name)?.places
+    const isOver = places !== undefined && places.size >= byCaller && !places.has(key)
     if (!isOver && (this.#queries.has(key) || this.#queries.size < answers)) return
     const reached = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
     throw new HttpError(429, 'Too many live queries are open.', {
@@ -213,32 +216,31 @@ export class LiveQueries implements LiveQueryHost {
     })
   }
 
-  #place(listener: LiveListener, place: Place): void {
-    const { name, key } = place
-    const keys = this.#byCaller.get(name) ?? new Map<string, number>()
-    this.#byCaller.set(name, keys)
-    keys.set(key, (keys.get(key) ?? 0) + 1)
-    this.#listeners.set(listener, place)
+  /** Counts a listener. */
+  #placeOf(name: string, query: LiveQuery): Place {
+    const caller = this.#byCaller.get(name) ?? { name, places: new Map<string, Place>() }
+    this.#byCaller.set(name, caller)
+    const place = caller.places.get(query.key) ?? { caller, query, listeners: 0 }
+    caller.places.set(query.key, place)
+    place.listeners++
+    return place
   }
 
-  #uncount({ name, key }: Place): void {
-    const keys = this.#byCaller.get(name)
-    const remaining = (keys?.get(key) ?? 1) - 1
-    if (remaining > 0) keys?.set(key, remaining)
-    else keys?.delete(key)
-    if (keys?.size === 0) this.#byCaller.delete(name)
+  #uncount(place: Place): void {
+    const { caller, query } = place
+    place.listeners--
+    if (place.listeners === 0) caller.places.delete(query.key)
+    if (caller.places.size === 0) this.#byCaller.delete(caller.name)
   }
 
   #add(listener: LiveListener, place: Place): void {
-    this.#place(listener, place)
+    this.#listeners.set(listener, place)
     this.counts.listeners++
     const { claims } = listener.caller
     if (claims === undefined || claims === null) return
-    listener.onEnd(
-      this.parts.watch?.(claims, () => {
-        listener.close(401)
-      }),
-    )
+    listener.unwatch = this.parts.watch?.(claims, () => {
+      listener.close(401)
+    })
     if (typeof claims.exp === 'number') {
       this.#expiry ??= setInterval(() => {
         this.#endExpired()
@@ -246,13 +248,13 @@ export class LiveQueries implements LiveQueryHost {
     }
   }
 
-  #removeListener(listener: LiveListener): void {
+  removeListener(listener: LiveListener): void {
     const place = this.#listeners.get(listener)
     if (place === undefined) return
     this.#listeners.delete(listener)
     this.counts.listeners--
     this.#uncount(place)
-    this.#queries.get(place.key)?.remove(listener)
+    place.query.remove(listener)
     if (this.#listeners.size > 0) return
     clearInterval(this.#expiry)
     this.#expiry = undefined

@@ -10,8 +10,8 @@ import type { Log } from '../core/log.js'
 import type { RunQueue } from '../core/run-queue.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { LiveFormat } from './live-format.js'
-import type { LiveListener, LiveMessage } from './live-listener.js'
+import type { EventFormat, LiveFormat } from './live-format.js'
+import type { LiveCaller, LiveListener, LiveMessage } from './live-listener.js'
 import type { ResolvedLiveOptions } from './live.js'
 import type { WatchedTables } from './watched-tables.js'
 
@@ -30,8 +30,9 @@ export interface LiveQueryDefinition {
   /** The part of the caller that the result depends on, according to the declarations. */
   readonly depth: RightsDepth
   /** Listeners with equal keys share a result. The key contains interface, text, variables and permissions. */
-  readonly key: (depth: RightsDepth) => string
+  readonly key: (depth: RightsDepth, caller: LiveCaller) => string
   readonly form: LiveFormat
+  readonly events: EventFormat
   /**
    * Runs the query once, for this listener's caller.
    *
@@ -93,7 +94,7 @@ export class DependsOnRequest extends Error {}
 
 export class LiveQuery {
   readonly key: string
-  readonly #definition: LiveQueryDefinition
+  readonly definition: LiveQueryDefinition
   readonly #queries: LiveQueryHost
   /** Unique, so that versions of two live queries are never confused. */
   readonly #instanceId = `${processId}${(queriesCreated++).toString(36)}`
@@ -117,17 +118,14 @@ export class LiveQuery {
 
   constructor(definition: LiveQueryDefinition, key: string, queries: LiveQueryHost) {
     this.key = key
-    this.#definition = definition
+    this.definition = definition
     this.#queries = queries
   }
 
   /** Resolves when the listener has its first message, if it needs one. */
   add(listener: LiveListener): Promise<void> {
-    const { form } = this.#definition
-    listener.closing = (status) => form.closed(status)
     return new Promise((resolve, reject) => {
       this.#pending.push({ runsBefore: this.#runs, listener, resolve, reject })
-      listener.onEnd(resolve)
       if (this.#isDue || this.#isRunning) this.#scheduleSoon()
       else this.#sendInitial()
     })
@@ -135,7 +133,10 @@ export class LiveQuery {
 
   remove(listener: LiveListener): void {
     this.#listeners.delete(listener)
-    this.#pending = this.#pending.filter((one) => one.listener !== listener)
+    this.#pending = this.#pending.filter((one) => {
+      if (one.listener === listener) one.resolve()
+      return one.listener !== listener
+    })
     if (this.#listeners.size + this.#pending.length === 0) this.#end()
   }
 
@@ -256,7 +257,7 @@ export class LiveQuery {
     })
     try {
       const text = await trackReads(reads, () => Promise.race([this.#runFor(caller), timeout]))
-      if (this.#definition.depth !== 'all' && reads.usesRequest) throw new DependsOnRequest()
+      if (this.definition.depth !== 'all' && reads.usesRequest) throw new DependsOnRequest()
       return text
     } catch (error) {
       // Check the error first: impossible values, such as a revoked proxy, throw here, where errors are handled. A
@@ -272,8 +273,8 @@ export class LiveQuery {
   #runFor(caller: LiveListener): Promise<string | undefined> {
     const { request } = caller.caller
     const { inRequest } = this.#queries.parts
-    const isAlone = this.#definition.depth === 'all' && request !== undefined
-    return this.#definition.run(caller, (work) =>
+    const isAlone = this.definition.depth === 'all' && request !== undefined
+    return this.definition.run(caller, (work) =>
       isAlone && inRequest !== undefined ? inRequest(request, work) : work(),
     )
   }
@@ -290,7 +291,7 @@ export class LiveQuery {
     }
     if (text === this.#text) return
     const version = ++this.#version
-    const change = this.#definition.form.change(this.#text, text, version)
+    const change = this.definition.form.change(this.#text, text, version)
     this.#text = text
     if (this.#listeners.size > 0) await this.#send({ kind: 'data', id: this.#id(), text: change })
   }
@@ -313,7 +314,7 @@ export class LiveQuery {
 
   /** Sends the current result to new listeners, unless they already have it. */
   #sendInitial(isRecipient: (one: PendingListener) => boolean = () => true): void {
-    const { form } = this.#definition
+    const { form } = this.definition
     const recipients = this.#pending.filter(isRecipient)
     this.#pending = this.#pending.filter((one) => !recipients.includes(one))
     const messages = new Map<boolean, LiveMessage>()
@@ -341,7 +342,7 @@ export class LiveQuery {
     const listeners = [...this.#listeners]
     this.#listeners.clear()
     this.#end()
-    this.#queries.splitByRequest(this.#definition, listeners)
+    this.#queries.splitByRequest(this.definition, listeners)
   }
 
   #fail(error: unknown, caller: LiveListener): void {

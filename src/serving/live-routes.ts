@@ -8,15 +8,16 @@ import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { acceptsEventStream } from '../http/accept.js'
-import { selfEndingEvents } from '../http/events.js'
+import { sourceEvents } from '../http/events.js'
 import type { Reply } from '../http/reply.js'
 import { toResponse, type ResultRule } from '../http/result.js'
 import type { PreparedResponse } from '../http/route-response.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { Live } from '../live/live.js'
 import { type LiveQueries, rightsKey } from '../live/live-queries.js'
-import type { RightsDepth, Within } from '../live/live-query.js'
-import { liveEvents, rowEvents, rowsForm } from '../live/live-format.js'
+import type { LiveCaller } from '../live/live-listener.js'
+import type { LiveQueryDefinition, RightsDepth, Within } from '../live/live-query.js'
+import { rowEvents, rowsForm } from '../live/live-format.js'
 import { readTable } from '../records/model/read-table.js'
 import { checkAccess, requestCaller } from '../records/rights/caller.js'
 import { trackRequest } from '../records/tracked-reads.js'
@@ -51,38 +52,36 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   const generated = responseRights(handler)
   // Versions of a route may be equal in everything else.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
-  const depth = rightsOf(route, generated)
-  const form = rowsForm(keyFieldsOf(plan))
+  // One for all listeners.
+  const definition: LiveQueryDefinition = {
+    owner: route,
+    depth: rightsOf(route, generated),
+    key: (depth, caller) => {
+      const { sentPath, url } = requestOf(caller)
+      return JSON.stringify([where, sentPath, url, rightsKey(caller, depth)])
+    },
+    form: rowsForm(keyFieldsOf(plan)),
+    events: rowEvents,
+    run: ({ caller }, runWithin) => runOnce(route, requestOf(caller), runWithin),
+  }
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
     const { auth } = request.caller
-    const claims = auth?.claims
-    const byKey = auth?.by === 'key'
     const { 'last-event-id': lastId } = request.incoming.headers
-    const listener = await live.open(
-      {
-        owner: route,
-        depth,
-        key: (by) => {
-          const rightsOfCaller = rightsKey({ claims, byKey, request }, by)
-          return JSON.stringify([where, request.sentPath, request.url, rightsOfCaller])
-        },
-        form,
-        run: ({ caller }, runWithin) => runOnce(route, caller.request ?? request, runWithin),
-      },
-      {
-        claims,
-        byKey,
-        request,
-        lastId: typeof lastId === 'string' ? lastId : undefined,
-        abandon: () => {
-          request.outgoing.destroy()
-        },
-      },
-    )
-    return selfEndingEvents(liveEvents(listener, rowEvents))
+    const listener = await live.open(definition, {
+      claims: auth?.claims,
+      byKey: auth?.by === 'key',
+      request,
+      lastId: typeof lastId === 'string' ? lastId : undefined,
+    })
+    return sourceEvents(listener)
   }
+}
+
+function requestOf({ request }: LiveCaller): ServerRequest {
+  if (request === undefined) throw new TypeError('A live query of a route has a request.')
+  return request
 }
 
 /** The fields that are the key of the rows of a route of `crud` together; undefined for other keys. */
