@@ -59,3 +59,46 @@ export function useCitus() {
     },
   }
 }
+
+/** A worker, as the coordinator knows it. */
+export interface Worker {
+  readonly id: number
+  readonly host: string
+  readonly port: number
+}
+
+/** The worker with the rows of a tenant. */
+export async function workerOf(table: string, tenant: string): Promise<Worker> {
+  const [row] = await runOnCitus(`select n.nodeid as id, n.nodename as host, n.nodeport as port
+    from pg_dist_placement p join pg_dist_node n using (groupid)
+    where p.shardid = get_shard_id_for_distribution_column('${table}', '${tenant}')`)
+  return row as unknown as Worker
+}
+
+/** A tenant of each worker, and the worker. */
+export async function tenantOfEachWorker(
+  table: string,
+): Promise<readonly (readonly [tenant: string, worker: Worker])[]> {
+  const tenants = new Map<number, readonly [string, Worker]>()
+  for (let index = 0; index < 40; index++) {
+    const tenant = `t${index}`
+    const worker = await workerOf(table, tenant)
+    if (!tenants.has(worker.id)) tenants.set(worker.id, [tenant, worker])
+  }
+  return [...tenants.values()]
+}
+
+/** Lets the coordinator look for a worker at an address, of this database only. */
+export async function moveWorker({ id }: Worker, host: string, port: number): Promise<void> {
+  // Without it, citus_update_node ends the whole server.
+  const running = await runOnCitus(`select from pg_stat_activity
+    where backend_type like 'Citus Maintenance%' and datname = current_database()`)
+  if (running.length === 0)
+    throw new Error(
+      'Citus has no maintenance process for this database: increase max_worker_processes.',
+    )
+  await runOnCitus(`select citus_update_node(${id}, '${host}', ${port})`)
+}
+
+/** A port at which nothing listens on any machine. */
+export const deadPort = 1
