@@ -3,7 +3,7 @@ import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
-import { areEqual, keyColumns, keySlots } from './key-columns.js'
+import { areEqual, keyColumns, keySlots, partitionPartOf } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
@@ -192,16 +192,16 @@ function updateEachParts(
     keys,
     keyNames.map((one) => name(valuesName, one)),
   )
-  const part = storedColumnsOf(table.key).findIndex(({ partition }) => partition !== undefined)
-  const isPartitioned = part !== -1 && context.dialect.tables.partitions !== undefined
+  const part = partitionPartOf(table.key, context.dialect)
   return {
     lists,
     own,
     tableName,
     // The planner leaves partitions out only by a list of values.
-    isKey: isPartitioned
-      ? sql`${isThisRow} and ${keys[part]} = any(${list(types[part], part)})`
-      : isThisRow,
+    isKey:
+      part === undefined
+        ? isThisRow
+        : sql`${isThisRow} and ${keys[part]} = any(${list(types[part], part)})`,
     // By a list, an index finds all rows in one scan.
     isAmong:
       table.key.parts === undefined

@@ -22,7 +22,7 @@ import {
   type Sql,
 } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'
-import { areEqual, isListed, keyColumns, keySlots, rowOf } from './key-columns.js'
+import { areEqual, isListed, keyColumns, keySlots, partitionPartOf, rowOf } from './key-columns.js'
 import { isNullSql, notDeleted, ref, type WriteContext } from './write-context.js'
 
 /**
@@ -163,7 +163,7 @@ export class ConditionWriter {
           column.parts === undefined
             ? [this.#context.comparable(alias, column)]
             : keyColumns(alias, column)
-        const test = isListed(values, column, condition, dialect)
+        const test = isListed(values, column, condition, dialect, partitionPartOf(column, dialect))
         return orNull ? sql`(${test} or ${isNullSql(alias, column, true)})` : test
       }
       case 'compare':

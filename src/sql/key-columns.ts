@@ -67,12 +67,30 @@ export function keysOfList(parts: readonly Column[], list: Sql, dialect: Dialect
   return sql`select ${join(values)} from ${wrap(dialect.json.keys.entries, list)} as filigree_keys`
 }
 
-/** Whether a key is in a list. @param isPacked the only slot contains the complete list */
+/** The part of a key, from 0, of which partitions have ranges. @returns `undefined` without partitions */
+export function partitionPartOf(key: Column, { tables }: Dialect): number | undefined {
+  if (tables.partitions === undefined) return undefined
+  const part = storedColumnsOf(key).findIndex(({ partition }) => partition !== undefined)
+  return part === -1 ? undefined : part
+}
+
+interface KeyList {
+  readonly slots: readonly number[]
+  /** The only slot contains the complete list. */
+  readonly isPacked: boolean
+}
+
+/**
+ * Whether a key is in a list.
+ *
+ * @param partitionPart as `partitionPartOf`. Of several columns, partitions outside the range of the list are left out
+ */
 export function isListed(
   columns: readonly Sql[],
   column: Column,
-  { slots, isPacked }: { readonly slots: readonly number[]; readonly isPacked: boolean },
+  { slots, isPacked }: KeyList,
   dialect: Dialect,
+  partitionPart?: number,
 ): Sql {
   const { parts } = column
   const list = join(slots.map(slot))
@@ -83,7 +101,12 @@ export function isListed(
   const keys = isPacked
     ? keysOfList(parts, list, dialect)
     : sql`values ${join(slots.map((one) => rowOf(keyValuesOf(column, slot(one), dialect))))}`
-  return sql`${rowOf(columns)} in (${keys})`
+  const test = sql`${rowOf(columns)} in (${keys})`
+  if (partitionPart === undefined || !isPacked) return test
+  const value = partsOfJson(parts, raw('value'), dialect)[partitionPart]
+  const end = (aggregate: Sql): Sql =>
+    sql`(select ${aggregate}(${value}) from ${wrap(dialect.json.keys.entries, list)} as filigree_keys)`
+  return sql`(${test} and ${columns[partitionPart]} between ${end(raw('min'))} and ${end(raw('max'))})`
 }
 
 /** A key as one value of a result. */

@@ -15,7 +15,7 @@ import type { RelatedRowsOf, RelatedRowsQuery, CountQuery, Rows } from './tree.j
 import { ref, notDeleted, type WriteContext } from './write-context.js'
 import type { BestMatches, RankedRows, Ranking } from '../engines/contract/search-sql.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
-import { isListed, keyAsValue, keyColumns, rowOf } from './key-columns.js'
+import { isListed, keyAsValue, keyColumns, partitionPartOf, rowOf } from './key-columns.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
 /** Restricts rows to the related rows of the row of another alias. */
@@ -119,7 +119,7 @@ export class RowWriter {
    * would read all related rows even if the limit is three.
    */
   relatedRows({ relation, keys, isPacked, shard, rows = {} }: RelatedRowsQuery): Sql {
-    const { table, target, local, shards } = relation
+    const { table, target, local, foreign, shards } = relation
     const { context, conditions } = this
     const { order = byKey(target) } = rows
     const [outer, inner, alias] = [context.alias(), context.alias(), context.alias()]
@@ -133,7 +133,10 @@ export class RowWriter {
         shards && shard !== undefined
           ? sql` and ${ref(of, shards[side])} = ${slot(shard)}`
           : undefined
-      return sql`${isListed(matchColumns, local, { slots: keys, isPacked }, context.dialect)}${sameShard}`
+      const { dialect } = context
+      const key = side === 'local' ? local : relation.join === undefined ? foreign : undefined
+      const part = key && partitionPartOf(key, dialect)
+      return sql`${isListed(matchColumns, local, { slots: keys, isPacked }, dialect, part)}${sameShard}`
     }
     const requestedKey = (matchColumns: readonly Sql[]): Sql =>
       keyAsValue(matchColumns, local, context.dialect)

@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
-import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { storedColumnsOf, type Column, type TablePartitions } from '../engines/contract/table.js'
 import { rowBoundOf } from './row-bound.js'
 import type { SqlTable } from './table.js'
 import type { Condition } from './condition.js'
@@ -104,6 +104,23 @@ function togetherOf(query: Query): Together | undefined {
     default:
       return 'same'
   }
+}
+
+/**
+ * The partitions of a table that is read by one key.
+ *
+ * @returns `keys` for a table that is read by a list of keys, so that calls of it are not combined: a list that is known only
+ * for each call shows no partition. `undefined` without partitions, or for a page
+ */
+export function partitionsReadByKey(tree: Query | Change): TablePartitions | 'keys' | undefined {
+  if ('change' in tree) return undefined
+  if (tree.query === 'relatedRows')
+    return tree.relation.target.partitions === undefined ? undefined : 'keys'
+  if (tree.query !== 'rows' && tree.query !== 'object') return undefined
+  const { table, where } = tree.rows
+  const test = where && keyTestIn(where, table)
+  if (table.partitions === undefined || test === undefined) return undefined
+  return test.kind === 'list' ? 'keys' : table.partitions
 }
 
 /**

@@ -29,7 +29,14 @@ import {
   writeChange,
   writeUpdateOfCalls,
 } from './change-writer.js'
-import { areIndependent, propertiesOf, keySlotOf, rowTestOf } from './statement-properties.js'
+import { partitionPartOf } from './key-columns.js'
+import {
+  areIndependent,
+  keySlotOf,
+  partitionsReadByKey,
+  propertiesOf,
+  rowTestOf,
+} from './statement-properties.js'
 import { writeAggregates } from './aggregates.js'
 import { PageWriter } from './page-writer.js'
 import { returnedColumns, RowWriter } from './row-writer.js'
@@ -75,7 +82,7 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
     valueColumns: order.map((part) =>
       typeof part === 'number' ? writer.context.valueColumns.get(part) : undefined,
     ),
-    print: dialect.can.batchedCalls && isBrief(properties) ? printerOf(text) : undefined,
+    ...batchingOf(tree, dialect, isBrief(properties) ? text : undefined),
     only: rowTestOf(
       tree,
       (slotIndex) => order.indexOf(slotIndex),
@@ -90,6 +97,22 @@ export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
     statement: Object.freeze(statement),
     order: isInOrder ? undefined : order,
   })
+}
+
+/**
+ * How an engine combines calls.
+ *
+ * @param text undefined: not at all
+ */
+function batchingOf(
+  tree: Query | Change,
+  dialect: Dialect,
+  text: Sql | undefined,
+): Pick<Statement, 'print' | 'prunesLate'> {
+  if (text === undefined || !dialect.can.batchedCalls) return {}
+  const partitions = dialect.tables.partitions && partitionsReadByKey(tree)
+  if (partitions === 'keys') return {}
+  return { print: printerOf(text), prunesLate: partitions?.areFew ?? false }
 }
 
 /** Apart from `writeStatement`, so that it keeps nothing but the text in memory. */
@@ -173,12 +196,6 @@ function oneRowOf(
     },
     returning: sql` returning ${returnedColumns(table, own, writer.context)}`,
   }
-}
-
-function partitionPartOf(key: Column, { tables }: Dialect): number | undefined {
-  if (tables.partitions === undefined) return undefined
-  const part = storedColumnsOf(key).findIndex(({ partition }) => partition !== undefined)
-  return part === -1 ? undefined : part
 }
 
 function keyPlaceholders(

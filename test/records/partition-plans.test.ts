@@ -1,6 +1,14 @@
 /** The partitions that PostgreSQL reads for statements on a partitioned record, by their plans. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connect, type Database } from '../../src/index.js'
+import {
+  BelongsTo,
+  connect,
+  Field,
+  Record,
+  type Database,
+  type Generated,
+  type Rel,
+} from '../../src/index.js'
 import type { Statement } from '../../src/engines/contract/engine.js'
 import { createLayer } from '../../src/engines/engine-layer.js'
 import { batchCalls } from '../../src/engines/postgres/batching/batch-calls.js'
@@ -8,6 +16,22 @@ import { openEngine } from '../contracts/statement-recorder.js'
 import { silentLog } from '../silent-log.js'
 import { LogEvent, LogReading, partitioned } from './partitioned-log.js'
 import { Client, startPostgres, type PostgresServer } from './postgres-server.js'
+
+/** With a partition for each month, as LogEvent, but by a part of its key. */
+@Record({ key: ['sensor', 'at'], partitionBy: { field: 'at', every: 'month' } })
+class LogSample {
+  @Field('string') sensor!: string
+  @Field('datetime') at!: string
+  @Field('numeric') value!: number
+}
+
+@Record
+class LogMark {
+  @Field('id') id!: Generated<number>
+  @Field('string') sensor!: string
+  @Field('datetime') sampleAt!: string
+  @BelongsTo(() => LogSample) sample!: Rel<LogSample>
+}
 
 interface Sent {
   readonly sql: string
@@ -43,7 +67,7 @@ beforeAll(async () => {
   const batched = batchCalls(recorded)
   database = await connect({
     engine: { open: () => Promise.resolve(batched) },
-    records: partitioned,
+    records: [...partitioned, LogSample, LogMark],
   })
   await database.sync()
   const client = new Client({ connectionString: url })
@@ -56,13 +80,15 @@ beforeAll(async () => {
     }
     await client.query(
       `create table log_event_m${index} partition of log_event for values from (${bound(from)}) to (${bound(to)});
-       create table log_reading_m${index} partition of log_reading for values from ('${from ?? ''}-01 00:00:00+00') to ('${index === 1 ? `${timeOf(0).slice(0, 7)}-01` : `${to ?? ''}-01`} 00:00:00+00')`,
+       create table log_sample_m${index} partition of log_sample for values from ('${from ?? ''}-01 00:00:00+00') to ('${to ?? ''}-01 00:00:00+00');
+       create table log_reading_m${index} partition of log_reading for values from ('${from ?? ''}-01 00:00:00+00') to ('${to ?? ''}-01 00:00:00+00')`,
     )
   }
   await client.end()
   for (let index = 0; index < months; index++) {
     const { id } = await database.records(LogEvent).create({ title: `${index}`, at: timeOf(index) })
     ids.push(id)
+    await database.records(LogSample).create({ sensor: 'a', at: timeOf(index), value: index })
     if (index > 0)
       await database.records(LogReading).create({ sensor: 'a', at: timeOf(index), value: index })
   }
@@ -106,33 +132,44 @@ const toLiteral = (value: unknown): string =>
       ? 'null'
       : quoteText(value as string | number)
 
-/** The partitions that a plan names, or reads, in a prepared statement with a plan of the mode. */
-async function partitionsOf(
+/** Runs a prepared statement in a transaction that is rolled back. @returns the result of `read` */
+async function prepared<R>(
   { sql, values }: Sent,
-  mode: 'force_custom_plan' | 'force_generic_plan' | 'auto' = 'auto',
-): Promise<string[]> {
+  mode: 'force_custom_plan' | 'force_generic_plan' | 'auto',
+  read: (client: InstanceType<typeof Client>, execute: string) => Promise<R>,
+): Promise<R> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    const run = `(${values.map(toLiteral).join(', ')})`
-    await client.query(`set plan_cache_mode = ${mode}; prepare s as ${sql}`)
-    await client.query('begin')
-    const { rows } = await client.query(
-      `explain (costs off) execute s${values.length > 0 ? run : ''}`,
-    )
+    await client.query(`set plan_cache_mode = ${mode}; prepare s as ${sql}; begin`)
+    const given = values.length > 0 ? `(${values.map(toLiteral).join(', ')})` : ''
+    return await read(client, `execute s${given}`)
+  } finally {
     await client.query('rollback')
-    const text = rows.map((row) => row['QUERY PLAN']).join('\n')
+    await client.end()
+  }
+}
+
+/** The partitions that a statement reads while it runs. Plans also name those that they leave out. */
+function partitionsOf(
+  statement: Sent,
+  mode: 'force_custom_plan' | 'force_generic_plan' | 'auto' = 'auto',
+): Promise<string[]> {
+  return prepared(statement, mode, async (client, execute) => {
+    const explain = `explain (analyze, costs off, timing off, summary off) ${execute}`
+    const { rows } = await client.query(explain)
+    const nodes = rows.map((row) => String(row['QUERY PLAN']))
+    const text = nodes.filter((node) => !node.includes('never executed')).join('\n')
     return [...new Set(text.match(/ on log_[a-z]+_[m\d_]*\d(?= |$)/gm) ?? [])].map((one) =>
       one.slice(4),
     )
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 describe('PostgreSQL reads one partition', () => {
   const events = () => database.records(LogEvent)
   const readings = () => database.records(LogReading)
+  const samples = () => database.records(LogSample)
   const keyAt = (index: number) => ({ sensor: 'a', at: timeOf(index) })
 
   it('for find, update and delete by a key', async () => {
@@ -142,6 +179,8 @@ describe('PostgreSQL reads one partition', () => {
       () => events().delete(ids[59] ?? ''),
       () => readings().find(keyAt(20)),
       () => readings().update(keyAt(20), { value: 3 }),
+      () => samples().find(keyAt(20)),
+      () => samples().update(keyAt(20), { value: 3 }),
     ]) {
       const statement = await lastOf(work)
       expect(await partitionsOf(statement, 'force_custom_plan')).toHaveLength(1)
@@ -176,10 +215,42 @@ describe('PostgreSQL reads one partition', () => {
       chosen.map((index) => () => events().update(ids[index] ?? '', { title: 'y' })),
       chosen.map((index) => () => readings().find(keyAt(index))),
       chosen.map((index) => () => readings().update(keyAt(index), { value: 7 })),
+      chosen.map((index) => () => samples().find(keyAt(index))),
+      chosen.map((index) => () => samples().update(keyAt(index), { value: 7 })),
     ]) {
       const statement = await combined(calls)
       expect((await partitionsOf(statement)).length).toBeLessThanOrEqual(3)
     }
+  })
+
+  it('with one plan for all combined finds, and not a new one for each', async () => {
+    // The first call is sent alone.
+    const chosen = [3, 4, 5]
+    for (const calls of [
+      chosen.map((index) => () => events().find(ids[index] ?? '')),
+      chosen.map((index) => () => samples().find(keyAt(index))),
+    ]) {
+      const statement = await combined(calls)
+      expect(await partitionsOf(statement, 'force_generic_plan')).toHaveLength(2)
+      const plans = await prepared(statement, 'auto', async (client, execute) => {
+        for (let run = 0; run < 10; run++)
+          expect((await client.query(execute)).rows).toHaveLength(2)
+        const { rows } = await client.query('select * from pg_prepared_statements')
+        return rows[0]
+      })
+      expect(plans).toMatchObject({ generic_plans: '5', custom_plans: '5' })
+    }
+  })
+
+  it('for keys of several fields in a list', async () => {
+    const marks = database.records(LogMark)
+    for (const index of [10, 11, 12]) await marks.create({ sensor: 'a', sampleAt: timeOf(index) })
+    sent = []
+    const found = await marks.list({ with: ['sample'] })
+    const statement = sent.find(({ sql }) => sql.includes('log_sample')) as Sent
+    for (const mode of ['force_custom_plan', 'force_generic_plan'] as const)
+      expect(await partitionsOf(statement, mode)).toHaveLength(3)
+    expect(found.map(({ sample }) => sample.value)).toEqual([10, 11, 12])
   })
 
   it('for the rows of updateMany', async () => {

@@ -103,6 +103,11 @@ export interface Statement {
    * calls' values of a placeholder. Undefined: they are not combined.
    */
   readonly print?: ((valueAt: ValueSqlAt, listAt?: ValueSqlAt) => string) | undefined
+  /**
+   * It reads one row by the key of a table with few partitions: a combined statement leaves the other partitions out while it
+   * runs, so that it need not be planned for its keys each time.
+   */
+  readonly prunesLate?: boolean
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
   /** The columns that its values are compared with or written to, by the position of the value. */

@@ -134,4 +134,6 @@ export interface TablePartitions {
   readonly every: 'hour' | 'day' | 'week' | 'month' | 'year'
   /** The age after which a partition is detached. Undefined: never. */
   readonly keep: { readonly count: number; readonly unit: TablePartitions['every'] } | undefined
+  /** So few that a plan may contain all of them. */
+  readonly areFew: boolean
 }

@@ -28,6 +28,22 @@ export function readPartitionAge(text: unknown): PartitionAge | undefined {
 
 const ageForm = /^([1-9]\d{0,3})(h|d|w|mo|y)$/
 
+/** Up to so many partitions, executing a plan of all of them costs less than planning for the right ones each time. */
+const fewPartitions = 100
+const daysOf: Readonly<Record<PartitionUnit, number>> = {
+  hour: 1 / 24,
+  day: 1,
+  week: 7,
+  month: 30,
+  year: 365,
+}
+
+/** @param keep undefined: forever */
+export function areFewPartitions(every: PartitionUnit, keep: PartitionAge | undefined): boolean {
+  if (keep === undefined) return every === 'month' || every === 'year'
+  return (keep.count * daysOf[keep.unit]) / daysOf[every] <= fewPartitions
+}
+
 /**
  * The beginning of the period with a time.
  *

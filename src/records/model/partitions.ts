@@ -13,7 +13,7 @@ import {
   type TableIndex,
   type TablePartitions,
 } from '../../engines/contract/table.js'
-import { readPartitionAge } from './partition-periods.js'
+import { areFewPartitions, readPartitionAge } from './partition-periods.js'
 import type { RecordOptions } from './record.js'
 import { invalidKey } from './record-key.js'
 import type { Instance, Table } from './table.js'
@@ -45,11 +45,13 @@ export function readPartitions(
   }
   const time = columns.find(({ property }) => property === field) as Column
   const isInKey = source.key.parts?.includes(time) === true
+  const age = keep === undefined ? undefined : readPartitionAge(keep)
   return Object.freeze({
     time,
     column: isInKey ? time : source.key,
     every,
-    keep: keep === undefined ? undefined : readPartitionAge(keep),
+    keep: age,
+    areFew: areFewPartitions(every, age),
   })
 }
 

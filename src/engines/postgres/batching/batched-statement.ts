@@ -40,13 +40,17 @@ export async function prepareBatch(
 
 /** @returns `undefined` if the statement has no placeholders, or cannot be printed with other values */
 export function writeBatchedRead(
-  { print, tables }: Statement,
+  { print, tables, prunesLate }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (print === undefined || types.length === 0) return undefined
+  const calls =
+    prunesLate === true
+      ? `${callRowsSql(types, hiddenList)} cross join lateral (${print(callValues(types))} offset 0)`
+      : `${callRowsSql(types)} cross join lateral (${print(callValues(types), callLists(types))})`
   return {
     statement: Object.freeze({
-      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${print(callValues(types), callLists(types))}) as filigree_rows`,
+      sql: `select filigree_rows.*, ${callNumberSql} from ${calls} as filigree_rows`,
       kind: 'select',
       tables,
       mayWait: false,
@@ -220,9 +224,21 @@ export function writeBatchedInsert(
 
 const callNumberSql = 'filigree_call.filigree_place::integer'
 
+/**
+ * Hides the number of calls from the planner, so that a plan for given values never seems cheaper than one for all values: the
+ * server then plans the statement once. The latter leaves out partitions for each call, where an `offset` keeps the planner
+ * from joining all partitions with the calls. Source: PostgreSQL, PREPARE; Partition Pruning; plancache.c.
+ */
+const hiddenList = (list: string): string => `(select ${list})`
+
 /** SQL of the values: one row for each call. */
-function callRowsSql(types: readonly string[]): string {
-  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
+function callRowsSql(
+  types: readonly string[],
+  write: (list: string) => string = (list) => list,
+): string {
+  const lists = types.map((type, index) =>
+    write(`$${index + 1}::${isList(type) ? 'text' : type}[]`),
+  )
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
 }
