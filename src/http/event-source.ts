@@ -2,7 +2,6 @@
  * Event streams whose source sends its events itself, such as live queries. Ten thousand clients may listen and wait, so
  * nothing is stored for the next event: no promise, no generator and no timer for each client.
  */
-import type { WrittenEvent } from './events.js'
 import type { RespondingRequest } from './pending-response.js'
 import type { StreamHeartbeat } from './stream-body.js'
 
@@ -20,7 +19,8 @@ export interface EventSource {
 export interface EventSink {
   /** False while the client does not read. */
   readonly hasRoom: boolean
-  write(event: WrittenEvent): void
+  /** @param event bytes of `WrittenEvent` */
+  write(event: Uint8Array): void
   /** Ends the response. */
   end(): void
 }
@@ -73,8 +73,8 @@ export class EventResponse implements EventSink {
     this.#source.start(this)
   }
 
-  write(event: WrittenEvent): void {
-    if (!this.#isOver) this.#send(event.bytes, event.bytes.length)
+  write(event: Uint8Array): void {
+    if (!this.#isOver) this.#send(event, event.length)
   }
 
   /** Keeps the connection open. */

@@ -7,7 +7,6 @@
 
 import { isMap } from '../core/json.js'
 import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
-import type { LiveMessage } from './live-listener.js'
 
 /**
  * Differences of a list: changed rows, the keys of removed rows, and the order of all keys if clients cannot derive it.
@@ -19,6 +18,10 @@ interface ListDifference {
   readonly gone: readonly (string | number)[]
   readonly order?: readonly (string | number)[]
 }
+
+export type LiveMessage =
+  | { readonly kind: 'data'; readonly id: string; readonly text: string }
+  | { readonly kind: 'closed'; readonly status: number; readonly text: string }
 
 export interface LiveFormat {
   /** @param text JSON of the result; undefined if the resource no longer exists */

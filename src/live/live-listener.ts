@@ -2,7 +2,7 @@
 import type { EventSink, EventSource } from '../http/event-source.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { EventFormat, LiveFormat } from './live-format.js'
+import type { EventFormat, LiveFormat, LiveMessage } from './live-format.js'
 
 /** The caller who opens a live query. */
 export interface LiveCaller {
@@ -17,10 +17,6 @@ export interface LiveCaller {
   /** The last message that the client received: `life:version`. */
   readonly lastId: string | undefined
 }
-
-export type LiveMessage =
-  | { readonly kind: 'data'; readonly id: string; readonly text: string }
-  | { readonly kind: 'closed'; readonly status: number; readonly text: string }
 
 /** Maximum bytes of unread messages per listener. */
 export const maxUnreadBytes = 1024 * 1024
@@ -147,7 +143,7 @@ export class LiveListener implements EventSource {
 
   #write(sink: EventSink, message: LiveMessage): void {
     this.#isClosed = message.kind === 'closed'
-    for (const event of this.#events.toItems(message)) sink.write(event)
+    for (const event of this.#events.toItems(message)) sink.write(event.bytes)
   }
 
   /** Ends the response after the last message. */
@@ -155,7 +151,7 @@ export class LiveListener implements EventSource {
     if (!this.#isOver || this.#sink === undefined || this.#unread.length > 0) return
     const sink = this.#sink
     this.#sink = undefined
-    if (!this.#isClosed) for (const event of this.#events.last) sink.write(event)
+    if (!this.#isClosed) for (const event of this.#events.last) sink.write(event.bytes)
     sink.end()
   }
 
