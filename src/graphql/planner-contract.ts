@@ -8,7 +8,6 @@ import type { MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 import type { RunInSequence } from '../records/statements/pipelined-writes.js'
 import { graphqlLibrary } from './library.js'
-import type { RecordWriter } from './records/write-records.js'
 
 /** A root field of a validated operation, for one combination of the values of `@skip` and `@include`. */
 export interface PlanRequest {
@@ -81,23 +80,24 @@ export interface BatchablePlan extends RootPlan {
   /**
    * Opens a batch, and sends it when `fill` returns. Does nothing if the database cannot batch.
    *
-   * @param fill receives the writer of all mutations of the batch
+   * @param fill receives `prepare` for all mutations of the batch
    */
   sendBatch(
     context: unknown,
-    fill: (run: RunInSequence, writer: RecordWriter) => void,
+    fill: (run: RunInSequence, prepare: PrepareInBatch) => void,
   ): MaybePromise<void>
-  /**
-   * Reads the arguments of a run.
-   *
-   * @returns the function to call in the batch; `undefined` if the mutation must run alone, by `run`
-   * @throws {GraphQLError | HttpError} as `run`
-   */
-  prepare(
-    writer: RecordWriter,
-    variables: Readonly<Record<string, unknown>>,
-  ): (() => MaybePromise<string>) | undefined
 }
+
+/**
+ * Reads the arguments of a mutation in a batch.
+ *
+ * @returns the function to call in the batch; `undefined` if the mutation must run alone, by `run`
+ * @throws {GraphQLError | HttpError} as `run`
+ */
+export type PrepareInBatch = (
+  plan: BatchablePlan,
+  variables: Readonly<Record<string, unknown>>,
+) => (() => MaybePromise<string>) | undefined
 
 export function isBatchable(plan: RootPlan | Unplannable): plan is BatchablePlan {
   return 'sendBatch' in plan

@@ -15,7 +15,6 @@ import { graphqlLibrary } from './library.js'
 import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operations.js'
 import type { Outcome } from './outcome.js'
-import type { RecordWriter } from './records/write-records.js'
 import type { VariableValues } from './variables.js'
 import {
   isBatchable,
@@ -23,6 +22,7 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
+  type PrepareInBatch,
   type Unplannable,
 } from './planner-contract.js'
 
@@ -153,9 +153,9 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   const [first, second] = roots
   if (!canBatch(first) || !canBatch(second)) return []
   const results: MaybePromise<RootResult>[] = []
-  const fill = (runInBatch: RunInSequence, writer: RecordWriter): void => {
+  const fill = (runInBatch: RunInSequence, prepareInBatch: PrepareInBatch): void => {
     for (const root of roots) {
-      const run = canBatch(root) ? prepare(root.plan, writer, input) : undefined
+      const run = canBatch(root) ? prepare(root.plan, prepareInBatch, input) : undefined
       if (run === undefined) break
       results.push(
         runInBatch(() => attempt<RootResult>(run, (error) => toRootResult(root, error, input))),
@@ -178,11 +178,11 @@ function canBatch(root: RootField | undefined): root is RootField & { plan: Batc
 /** @returns a function that throws if the arguments are invalid, so that the error belongs to this field alone */
 function prepare(
   plan: BatchablePlan,
-  writer: RecordWriter,
+  prepareInBatch: PrepareInBatch,
   { variables }: RunInput,
-): ReturnType<BatchablePlan['prepare']> {
+): ReturnType<PrepareInBatch> {
   try {
-    return plan.prepare(writer, variables)
+    return prepareInBatch(plan, variables)
   } catch (error) {
     return () => {
       throw error

@@ -12,7 +12,7 @@ const allowedFiles: Readonly<Record<string, string>> = {
   'src/engines/sqlite/dropped-parts.ts': 'changes of the schema, which may be written by people',
   'src/records/schema/constraint-differences.ts':
     'the catalogue stores defaults as text, which the database formats',
-  'src/records/schema/difference.ts':
+  'src/records/schema/index-differences.ts':
     'the catalogue stores conditions of indexes as text, which the database formats',
   'src/engines/contract/any-json.ts': 'fills in a template, not a statement',
   'src/modules/tracing/tracing.ts': 'removes literals from the SQL of spans',

@@ -20,6 +20,7 @@ import {
   PlanningFailure,
   unplannable,
   type BatchablePlan,
+  type PrepareInBatch,
   type RootPlan,
   type Unplannable,
 } from '../planner-contract.js'
@@ -282,19 +283,22 @@ export class PlannedMutation implements BatchablePlan {
 
   sendBatch(
     context: unknown,
-    fill: (run: RunInSequence, writer: RecordWriter) => void,
+    fill: (run: RunInSequence, prepare: PrepareInBatch) => void,
   ): MaybePromise<void> {
     const { kind, preparation, services } = this.#compiled
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return undefined
     const database = services.database()
+    const writer = new RecordWriter(database, caller)
+    const prepare: PrepareInBatch = (plan, variables) =>
+      plan instanceof PlannedMutation ? plan.#prepare(writer, variables) : undefined
     return database.pipelinedWrites.send((run) => {
-      fill(run, new RecordWriter(database, caller))
+      fill(run, prepare)
     }, writingOf(caller))
   }
 
-  prepare(
+  #prepare(
     writer: RecordWriter,
     variables: VariableValues,
   ): (() => MaybePromise<string>) | undefined {

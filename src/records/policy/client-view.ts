@@ -282,7 +282,7 @@ function isOnlyValue(filter: object | boolean, property: string, value: unknown)
   if (typeof filter !== 'object') return false
   const [only, ...others] = Object.entries(filter)
   if (only?.[0] !== property || others.length > 0) return false
-  const [, named] = only
+  const named: unknown = only[1]
   if (named === value) return true
   return isNamed(named) && Object.keys(named).length === 1 && named.eq === value
 }

@@ -5,7 +5,7 @@
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isApart } from '../../sql/table.js'
-import type { RelationValue, Selection } from '../../sql/tree.js'
+import type { RelationValue } from '../../sql/tree.js'
 import {
   readCounts,
   toRelationCount,
@@ -120,7 +120,7 @@ function readRelation(
   { source, related, maxRows }: RelationReading,
 ): MaybePromise<Instance[]> {
   const slots = { values: [], key: '' }
-  const [entry] = related.read(new Map([[relation, new Map()]]), slots) as Selection<Relation>
+  const [entry] = related.read(new Map([[relation, new Map()]]), slots)
   const { rows } = entry as RelationValue<Relation>
   const isLimited = related.maxRows !== undefined && relation.kind !== 'belongsTo'
   // One more than allowed is enough to know.

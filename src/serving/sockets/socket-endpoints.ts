@@ -55,7 +55,7 @@ export interface OpenedConnection {
   /** Sends the messages of a turn of the event loop together. */
   readonly transport: SocketConnection
   /** Limits what the client may send. @param close closes the socket immediately */
-  limit(maxBytes: () => number, close: CloseSocket): void
+  readonly limit: (maxBytes: () => number, close: CloseSocket) => void
 }
 
 /** A handshake for an endpoint. */

@@ -60,7 +60,7 @@ const outcomesOf = (answers: readonly Answer[]): Set<string> =>
   new Set(
     answers.map(({ status, body, headers }) => {
       const { errors } = body as { errors?: { extensions?: { code?: string } }[] }
-      if (status === 200 && errors !== undefined) return `${String(errors[0]?.extensions?.code)}`
+      if (status === 200 && errors !== undefined) return String(errors[0]?.extensions?.code)
       return headers.has('retry-after') ? `${status} with Retry-After` : `${status}`
     }),
   )
