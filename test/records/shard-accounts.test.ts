@@ -9,6 +9,7 @@ import {
   Field,
   HttpError,
   Module,
+  NoAuth,
   Post,
   Record,
   type Application,
@@ -41,6 +42,7 @@ class Member {
   @Field('string', { unique: true }) email!: string
 }
 
+@NoAuth
 @Controller('/sign-in')
 class SignIns {
   static inject = [Database, Auth]

@@ -40,8 +40,8 @@ describe.each(engines)('on %s', (engine, address) => {
       text
         .split('-- down')[0]
         ?.split("if not exists (select from pg_extension where extname = 'citus')") ?? []
-    expect(blocks).toHaveLength(2)
-    for (const [index, name] of ['project', 'region'].entries())
+    expect(blocks).toHaveLength(3)
+    for (const [index, name] of ['project', 'region', 'task'].entries())
       expect(blocks[index]).toContain(`create trigger filigree_insert after insert on "${name}"`)
     await migrateUp(database, optionsAt(1))
 
@@ -58,6 +58,7 @@ describe.each(engines)('on %s', (engine, address) => {
     expect(Object.fromEntries(found?.map((one) => [one.table, one.state]) ?? [])).toStrictEqual({
       project: state,
       region: state,
+      task: state,
       plan: 'announced',
     })
 
