@@ -99,7 +99,10 @@ describe.each(engines)('on %s', (_engine, open) => {
   const outcome = (write: Promise<unknown>): Promise<unknown> =>
     write.then(
       () => 'written',
-      ({ status, errors }: HttpError) => ({ status, errors }),
+      (error: unknown) => {
+        const { status, errors } = error as HttpError
+        return { status, errors }
+      },
     )
 
   it('a record without a shard has an address once over all tenants', async () => {
