@@ -226,14 +226,10 @@ function reasonOf({ reason, message, errors }: HttpError, { route }: ServerReque
  * throw.
  */
 function attributedError(request: ServerRequest, thrown: unknown): unknown {
-  const { route, receivedBody } = request
+  const { route } = request
   if (route === undefined) return thrown
   try {
-    return attributeWriteError(
-      thrown,
-      [receivedBody?.unchecked ?? receivedBody?.value, request.sentQuery],
-      route,
-    )
+    return attributeWriteError(thrown, [request.sentBody, request.sentQuery], route)
   } catch {
     return thrown
   }

@@ -77,6 +77,8 @@ export interface HttpRequest {
   readonly cookies: Record<string, string>
   /** The parsed body. `undefined` if there is none, the route reads none, or it has not been read yet. */
   body: unknown
+  /** The parsed body as sent, before a class checked it and set defaults. `undefined` where `body` is. */
+  readonly sentBody: unknown
   readonly files: UploadedFiles
   /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
   readonly formToken: string | undefined

@@ -215,6 +215,10 @@ export class ServerRequest implements HttpRequest {
     this.receivedBody.value = value
   }
 
+  get sentBody(): unknown {
+    return this.receivedBody?.sent
+  }
+
   get rawBody(): Buffer {
     return this.receivedBody?.bytes ?? noBytes
   }

@@ -15,6 +15,7 @@ import {
   Record,
   reply,
   type Application,
+  type Generated,
   type Session,
   type UploadedFiles,
 } from '../../src/index.js'
@@ -24,6 +25,13 @@ import { startBothEngines } from '../records/both-engines.js'
 
 class Order {
   @Field('integer') amount!: number
+}
+
+let drawn = 0
+
+class Ticket {
+  @Field('string') text!: string
+  @Field('integer', { default: () => ++drawn }) number!: number
 }
 
 const engines = await startBothEngines()
@@ -72,6 +80,9 @@ class OrderController {
   @Post('/signed-in') signedIn() {
     return reply({ number: ++writeCount }).freshToken('a.b.c')
   }
+  @Post('/stamped', { body: Ticket }) stamped(body: Ticket) {
+    return reply(body, 201)
+  }
   @Post('/files') files(files: UploadedFiles) {
     return { number: ++writeCount, names: Object.keys(files) }
   }
@@ -98,6 +109,16 @@ class Parcel {
 @Controller('/parcels', { crud: Parcel })
 class ParcelController {}
 
+@Record
+class Stamp {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('datetime', { default: 'now' }) at!: Generated<string>
+}
+
+@Controller('/stamps', { crud: Stamp })
+class StampController {}
+
 @Controller('/bills', { version: '1' })
 class OldBills {
   @NoAuth @Post('/') create() {
@@ -116,8 +137,8 @@ class NewBills {
 class VersionsModule {}
 
 @Module({
-  controllers: [OrderController, ParcelController],
-  records: [Parcel],
+  controllers: [OrderController, ParcelController, StampController],
+  records: [Parcel, Stamp],
   imports: [idempotent()],
 })
 class AppModule {}
@@ -201,6 +222,17 @@ describe('idempotent', () => {
     expect(variedAgain.headers.get('vary')).toBe(varied.headers.get('vary'))
     expect(variedAgain.headers.get('vary')).toMatch(/Accept, X-Shop/)
     expect(variedAgain.headers.get('link')).toBe('</a>; rel="a"')
+  })
+
+  it('compares requests as they were sent, without defaults that differ each time', async () => {
+    for (const path of ['/stamps', '/orders/stamped']) {
+      const first = await send('s', { text: 'one' }, path)
+      const repeated = await send('s', { text: 'one' }, path)
+      expect([path, first.status, repeated.status]).toEqual([path, 201, 201])
+      expect(await repeated.text()).toBe(await first.text())
+      expect((await send('s', { text: 'two' }, path)).status).toBe(422)
+      expect((await send('s', { text: 'one' }, `${path}?page=2`)).status).toBe(422)
+    }
   })
 
   it('identifies a key by user, method and path, and refuses it for another body', async () => {

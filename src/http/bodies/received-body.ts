@@ -11,8 +11,7 @@ const noBytes = Buffer.alloc(0)
 export class ReceivedBody {
   /** The value for the handler: parsed, and checked if the route declares a class. */
   value: unknown = undefined
-  /** The parsed value before it was checked; `undefined` without a check. */
-  unchecked: unknown = undefined
+  #unchecked: unknown = undefined
   /** The bytes, stored if the handler has the argument `rawBody`. */
   bytes: Buffer = noBytes
   files: UploadedFiles = {}
@@ -28,9 +27,14 @@ export class ReceivedBody {
     this.timeLimit = timeLimit
   }
 
+  /** The parsed value, before it was checked. */
+  get sent(): unknown {
+    return this.#unchecked === undefined ? this.value : this.#unchecked
+  }
+
   /** Replaces the value by the result of its check. */
   setChecked(value: unknown): void {
-    this.unchecked = this.value
+    this.#unchecked = this.value
     this.value = value
   }
 }

@@ -232,7 +232,8 @@ function ownerOf(request: HttpRequest): string {
 }
 
 async function hashOf(request: HttpRequest): Promise<string> {
-  const { path, query, body, files, headers, route } = request
+  // As sent: a check sets defaults, which may differ each time.
+  const { url, sentBody: body, files, headers, route } = request
   const fileDetails: unknown[] = []
   for (const [name, received] of Object.entries(files)) {
     for (const file of [received].flat())
@@ -245,7 +246,7 @@ async function hashOf(request: HttpRequest): Promise<string> {
   const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
   const head = JSON.stringify(
     // Versions of a route share a path.
-    [route?.name, path, query, type, jsonBody, fileDetails, cookie],
+    [route?.name, url, type, jsonBody, fileDetails, cookie],
     (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
   )
   return sha256(head, bytes)
