@@ -445,6 +445,8 @@ export interface TableSql {
   readonly scans: ScanSql
   /** Undefined if the database has no partitions, so that such a table is an ordinary one. */
   readonly partitions?: PartitionSql
+  /** Undefined: every transaction is committed completely or not at all. */
+  readonly jointCommit?: JointCommitSql | undefined
 }
 
 /** The form of statements. */
@@ -490,6 +492,4 @@ export interface Dialect {
   readonly bulk: BulkSql
   readonly tables: TableSql
   readonly statements: StatementSql
-  /** Undefined: every transaction is committed completely or not at all. */
-  readonly jointCommit?: JointCommitSql | undefined
 }

@@ -205,8 +205,8 @@ export function createPostgresDialect(
     where i.indrelid = to_regclass('${quoteTable(table).replaceAll("'", "''")}') and tree.level > 0`,
       scans: postgresScans,
       partitions: postgresPartitions,
+      jointCommit: isDistributed ? citusJointCommit : undefined,
     },
-    jointCommit: isDistributed ? citusJointCommit : undefined,
     statements: {
       placeholder: (position) => `$${position}`,
       limit: { suffix: '', none: '', sum: ['cast(', ' as bigint)'] },

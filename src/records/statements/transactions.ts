@@ -69,7 +69,8 @@ export class Transactions implements ScopeHost {
     this.#log = log
     this.#untracked = untracked
     const { engine, dialect } = context
-    this.#jointCommit = dialect.jointCommit && new JointCommit(engine, dialect.jointCommit, log)
+    this.#jointCommit =
+      dialect.tables.jointCommit && new JointCommit(engine, dialect.tables.jointCommit, log)
   }
 
   /**
