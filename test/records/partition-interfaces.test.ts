@@ -30,7 +30,7 @@ import { openLive } from '../live/live-client.js'
 import { silentLog } from '../silent-log.js'
 import { waitUntil } from '../wait-until.js'
 import { internalsOf } from './open-database.js'
-import { LogEvent, LogNote, LogReading, noonOf, partitioned } from './partitioned-log.js'
+import { LogEvent, LogNote, noonOf, partitioned } from './partitioned-log.js'
 import { Client, startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Controller('/events', { crud: LogEvent })
