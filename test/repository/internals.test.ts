@@ -95,6 +95,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/records/large-lists.test.ts',
     'test/records/large-rows.test.ts',
     'test/records/query-cost.test.ts',
+    'test/records/partition-interfaces.test.ts',
     'test/records/shard-announcements.test.ts',
     'test/records/table.test.ts',
   ],
