@@ -1,4 +1,4 @@
-/** Collections that `Map` and `Set` do not cover: a list for items that come and go, and a cache with a maximum size. */
+/** Collections that `Map` and `Set` do not cover: a list for items that come and go, a cache with a maximum size, and groups. */
 
 /** An item of one `LinkedList`, which sets these fields. */
 export interface ListItem<T> {
@@ -94,4 +94,16 @@ export class BoundedCache<V> {
   delete(key: string): void {
     this.#values.delete(key)
   }
+}
+
+/** The items by their keys, in the order in which they came. As `Map.groupBy`, which Node 20 lacks. */
+export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
 }

@@ -1,6 +1,7 @@
 /** Loads related records, with one statement for each level. Source: decisions, Records: queries. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
+import { groupBy } from '../../core/collections.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/query-errors.js'
 import { undefinedAt } from '../model/skip.js'
@@ -85,13 +86,7 @@ export function loadRelation(
   const { shards, table } = relation
   if (shards === undefined) return loadLinked(relation, records, source, query)
   // Linked rows are in the same shard, so each shard gets its own query.
-  const byShard = new Map<unknown, Instance[]>()
-  for (const record of records) {
-    const value = record[shards.local.property]
-    const recordsOfShard = byShard.get(value)
-    if (recordsOfShard === undefined) byShard.set(value, [record])
-    else recordsOfShard.push(record)
-  }
+  const byShard = groupBy(records, (record) => record[shards.local.property])
   let done: MaybePromise<Instance[]> = []
   for (const [value, some] of byShard)
     done = after(done, (before) =>

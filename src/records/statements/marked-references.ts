@@ -2,6 +2,7 @@
  * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a
  * record they are references to missing rows, as after a real deletion.
  */
+import { groupBy } from '../../core/collections.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -56,9 +57,10 @@ export function checkUndeleted(
 ): MaybePromise<void> {
   const relations = referencesToMarked(table)
   if (relations.length === 0) return undefined
+  const byShard = groupByShard(table, source, { columns, rows })
   let done: MaybePromise<void> = undefined
   for (const relation of relations)
-    for (const [shard, some] of byShard(table, source, { columns, rows }))
+    for (const [shard, some] of byShard)
       done = after(done, () =>
         inShard(table, shard, () =>
           checkReference(relation, source, { columns, rows: some }, isUnchanged),
@@ -92,22 +94,16 @@ function checkReference(
 }
 
 /** The rows by the shard that they name: rows refer only to rows in their own. Undefined: the shard of the call. */
-function byShard(
+function groupByShard(
   table: Table,
   source: Source,
   { columns, rows }: WrittenRows,
-): Map<unknown, (readonly unknown[])[]> {
+): ReadonlyMap<unknown, readonly (readonly unknown[])[]> {
   const { shard } = table
   const index = shard === undefined ? -1 : columns.indexOf(shard)
-  const codec = shard && source.context.codecOf(table).byProperty.get(shard.property)
-  const found = new Map<unknown, (readonly unknown[])[]>()
-  for (const row of rows) {
-    const value = index === -1 ? undefined : codec?.decode(row[index])
-    const list = found.get(value)
-    if (list === undefined) found.set(value, [row])
-    else list.push(row)
-  }
-  return found
+  if (shard === undefined || index === -1) return new Map([[undefined, rows]])
+  const codec = source.context.codecOf(table).byProperty.get(shard.property)
+  return groupBy(rows, (row) => codec?.decode(row[index]))
 }
 
 /** @throws {HttpError} as `checkUndeleted` */
