@@ -57,16 +57,19 @@ class BoundProver {
   #queryWithoutOnce(query: Query): RowBound {
     switch (query.query) {
       case 'rows': {
-        const { rows, derived = [], selection = [], maxRelated } = query
+        const { rows, derived = [], selection = [], maxRelated, total } = query
         const relatedBound = sum(
           this.#selection(selection),
           ...derived.map((one) => this.#derived(one)),
         )
         // With a maximum, related rows are counted first, so they are read twice.
-        return product(
+        const found = product(
           this.#rows(rows),
           maxRelated === undefined ? relatedBound : sum(relatedBound, relatedBound),
         )
+        if (total === undefined) return found
+        const all: Rows = { ...rows, offset: undefined, ...total }
+        return sum(found, this.#queryWithoutOnce({ query: 'count', rows: all }))
       }
       case 'count': {
         const { rows, sampleSize } = query

@@ -8,9 +8,16 @@ import { hasKey, storedColumnsOf, type Column } from '../engines/contract/table.
 import { keyColumns } from './key-columns.js'
 import type { Derived, RelationStep } from './derived.js'
 import { byKey } from './order.js'
-import { columnsOf, returnedColumns, storedValues, type RowWriter } from './row-writer.js'
+import { columnsOf, returnedColumns, storedValues, RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
-import type { ObjectsQuery, RelationValue, RowsQuery, SelectedValue, Selection } from './tree.js'
+import type {
+  ObjectsQuery,
+  RelationValue,
+  Rows,
+  RowsQuery,
+  SelectedValue,
+  Selection,
+} from './tree.js'
 import { ref } from './write-context.js'
 
 /** Some engines limit functions to a hundred arguments. */
@@ -74,14 +81,18 @@ abstract class SelectionWriter {
 
 /** Writes rows for records: their columns, then counts, and a column for each relation. */
 export class RecordsWriter extends SelectionWriter {
-  write({ rows, stored, derived = [], selection = [], maxRelated, locks = false }: RowsQuery): Sql {
+  write(query: RowsQuery): Sql {
+    const { rows, stored, derived = [], selection = [], maxRelated, locks = false } = query
     const { context } = this.writer
     const alias = context.alias()
     const { table } = rows
     const ownColumns = stored
       ? storedValues(stored, alias, context)
       : returnedColumns(table, alias, context)
-    const values = derived.map((one) => this.#returned(one, alias))
+    const values = [
+      ...derived.map((one) => this.#returned(one, alias)),
+      ...(query.total === undefined ? [] : [this.#total(rows, query.total)]),
+    ]
     if (!selection.some(({ kind }) => kind === 'relation')) {
       const counts = selection.map((entry) => this.#value(entry, alias))
       const columns = stored?.length === 0 ? sql`1` : join([ownColumns, ...values, ...counts])
@@ -102,6 +113,12 @@ export class RecordsWriter extends SelectionWriter {
     const { column } = derived
     const around = column && this.writer.context.dialect.values.returned(column)
     return wrap(around, this.writer.conditions.derived(alias, derived))
+  }
+
+  /** The number of all rows. A search in the list does not affect it, because its writer is another one. */
+  #total({ table, withDeleted }: Rows, total: NonNullable<RowsQuery['total']>): Sql {
+    const rows = { table, withDeleted, ...total }
+    return sql`(${new RowWriter(this.writer.context).count({ query: 'count', rows })})`
   }
 
   /** A value in addition to the columns of the alias's row. */

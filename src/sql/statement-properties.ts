@@ -83,9 +83,10 @@ function tableOf(query: Query): string {
 function togetherOf(query: Query): Together | undefined {
   switch (query.query) {
     case 'rows': {
-      const { rows, derived = [], selection = [], locks } = query
+      const { rows, derived = [], selection = [], locks, total } = query
       if (locks === true) return undefined
-      return selection.length + derived.length > 0 ? 'same' : togetherOfRows(rows)
+      const isMore = selection.length + derived.length > 0 || total !== undefined
+      return isMore ? 'same' : togetherOfRows(rows)
     }
     case 'object': {
       const { rows, selection } = query

@@ -128,6 +128,8 @@ export interface RowsQuery {
   readonly selection?: Selection | undefined
   /** Maximum number of related rows of one row and relation. If there are more, the value is not a list of rows. */
   readonly maxRelated?: number | undefined
+  /** The number of all rows of a list, on each row after its derived values. */
+  readonly total?: Pick<Rows, 'where' | 'limit'> | undefined
   /** Locks the rows until the transaction ends. */
   readonly locks?: boolean
 }

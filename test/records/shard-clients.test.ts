@@ -126,6 +126,65 @@ describe.each(engines)('%s', (_engine, open) => {
     expect(byRequest.statements).toHaveLength(1)
   })
 
+  it('REST reads a page of a shard together with its total', async () => {
+    const tasks = database.records(Task)
+    const titles = Array.from(
+      { length: 12 },
+      (_, index) => `t${String(index).padStart(2, '0')} new`,
+    )
+    for (const tenantId of ['a', 'c'])
+      await tasks.insertMany(titles.map((title) => ({ tenantId, title })))
+    const pageOf = async (query: string) => {
+      const before = watch.statements.length
+      const { status, headers, body } = await sendRaw('GET', `/tasks?${query}`, 'a')
+      const statements = watch.statements.slice(before).filter((sql) => sql.includes('"task"'))
+      return {
+        answer: [status, headers['x-total-count'], (JSON.parse(body) as Values[]).length],
+        next: /<([^>]+)>/.exec(headers.link ?? '')?.[1],
+        statements: statements.length,
+      }
+    }
+    const together = [
+      ['limit=5', '13', 5],
+      ['limit=20', '13', 13],
+      ['limit=5&count=exact', '13', 5],
+      ['limit=5&offset=10&orderBy=-title', '13', 3],
+      ['limit=5&title.gte=t03&title.ne=t04%20new', '8', 5],
+      ['limit=5&search=new', '12', 5],
+      ['limit=5&search=new&orderBy=title', '12', 5],
+      ['limit=5&project.name=Roof', '1', 1],
+      ['limit=1&with=project&orderBy=-project.name', '13', 1],
+      ['tenantId=a&title=t03%20new', '1', 1],
+    ] as const
+    for (const [query, total, rows] of together)
+      expect([query, await pageOf(query)]).toMatchObject([
+        query,
+        { answer: [200, total, rows], statements: 1 },
+      ])
+    const apart = [
+      ['limit=0', '13', 0],
+      ['limit=5&offset=20', '13', 0],
+      ['title=none', '0', 0],
+      ['limit=5&distinct=title', '13', 5],
+      ['limit=5&count=none', undefined, 5],
+    ] as const
+    for (const [query, total, rows] of apart)
+      expect([query, (await pageOf(query)).answer]).toStrictEqual([query, [200, total, rows]])
+    const first = await pageOf('limit=8&title.gte=t03')
+    expect(first.answer).toStrictEqual([200, '9', 8])
+    expect(await pageOf(String(first.next).replace(/^.*\?/, ''))).toMatchObject({
+      answer: [200, '9', 1],
+      statements: 1,
+    })
+    const byTitle = await pageOf('limit=8&orderBy=title')
+    expect((await pageOf(String(byTitle.next).replace(/^.*\?/, ''))).answer[1]).toBe('13')
+    await tasks.insertMany(Array.from({ length: 10_000 }, () => ({ tenantId: 'a', title: 'u' })))
+    const many = await sendRaw('GET', '/tasks?limit=1', 'a')
+    expect(many.headers['x-total-count']).toBeUndefined()
+    expect(many.headers['x-total-count-estimate']).toBe('10013')
+    expect((await pageOf('limit=1&count=exact')).answer).toStrictEqual([200, '10013', 1])
+  })
+
   it('REST refuses a row that the caller could not see, in each shard', async () => {
     const project = { tenantId: 'c', name: 'Attic' }
     expect((await send('POST', '/projects?tenantId=a', undefined, project)).status).toBe(403)

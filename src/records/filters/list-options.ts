@@ -82,6 +82,8 @@ const rowsOptions = declareOptions({
   view: option.any<RowsView>().unlisted(),
   /** Related rows to read with the same statement, for a client. */
   related: option.any<RelatedRows>().unlisted(),
+  /** The number of all rows, to read with the same statement. */
+  total: option.any<ListTotal>().unlisted(),
 })
 
 export interface ListOptions<T> extends FindOptions<T>, OptionsOf<typeof rowsOptions> {
@@ -219,6 +221,14 @@ export interface RelatedRows {
   read(relations: RelationTree, slots: Slots): Selection<Relation>
   /** Receives every related row. */
   readonly found: (table: Table, record: Record<string, unknown>) => void
+}
+
+/** The number of all rows of a list, whatever its page. */
+export interface ListTotal {
+  /** Rows are counted up to this number and one more. `undefined`: all. */
+  readonly max: number | undefined
+  /** Receives the number. Not called if the page has no rows. */
+  readonly found: (count: number) => void
 }
 
 const maxDistinctFields = 50

@@ -11,7 +11,7 @@ import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { hasKey } from '../../engines/contract/table.js'
 import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
-import type { ListOptions, RelationCount } from '../filters/list-options.js'
+import type { ListOptions, ListTotal, RelationCount } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/entity-tag.js'
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
@@ -43,11 +43,10 @@ export async function listRows(
     limit: limit === 0 ? 0 : limit + 1,
     ...countsOption(query.counts),
   }
-  const listing = records.list(listOptions as ListOptions<object>, shape?.relations, cost)
-  // The list and the total are queried in parallel, which saves a round trip over a network.
+  const read = (more: object): Promise<object[]> =>
+    records.list({ ...listOptions, ...more } as ListOptions<object>, shape?.relations, cost)
   // A live query has no headers for a total.
-  const counting = isLive ? undefined : totalOf(records, query)
-  const [found, total] = await Promise.all([listing, counting])
+  const [found, total] = isLive ? [await read({})] : await readPage(records, query, read)
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
@@ -92,10 +91,38 @@ export function showRows(rows: readonly object[], shape: SelectedFields | undefi
   }
 }
 
+type Total = [name: string, value: number]
+
+/** @param read reads the rows of the page, with more options */
+async function readPage(
+  records: ClientRecords<object>,
+  query: CrudQuery,
+  read: (more: object) => Promise<object[]>,
+): Promise<[rows: object[], total?: Total | undefined]> {
+  const { count, limit } = query
+  const counts = count === undefined || count === 'exact'
+  const { shard } = records.table
+  if (shard === undefined || !counts || limit === 0 || query.options.distinct !== undefined)
+    // In parallel, which saves a round trip over a network.
+    return Promise.all([read({}), totalOf(records, query)])
+  // In one statement, because each statement of a shard passes two servers.
+  const max = count === 'exact' ? undefined : countedRows
+  let all: number | undefined
+  const total: ListTotal = { max, found: (number) => (all = number) }
+  const rows = await read({ total })
+  if (all === undefined) return [rows, await totalOf(records, query)]
+  if (max !== undefined && all > max) return [rows, await estimateBeyond(max, records, query)]
+  return [rows, ['X-Total-Count', all]]
+}
+
 async function totalOf(
   records: ClientRecords<object>,
-  { options: { where, distinct }, count }: CrudQuery,
-): Promise<[name: string, value: number] | undefined> {
+  query: CrudQuery,
+): Promise<Total | undefined> {
+  const {
+    options: { where, distinct },
+    count,
+  } = query
   if (count === 'none') return undefined
   // The database reads every row for `distinct` anyway.
   if (distinct !== undefined)
@@ -104,8 +131,16 @@ async function totalOf(
   if (count === 'estimate') return ['X-Total-Count-Estimate', await records.estimate(where)]
   const total = await records.countUpTo(countedRows, where)
   if (total !== undefined) return ['X-Total-Count', total]
-  const estimate = await records.estimate(where)
-  return ['X-Total-Count-Estimate', Math.max(estimate, countedRows + 1)]
+  return estimateBeyond(countedRows, records, query)
+}
+
+/** The estimated total of a list that has more than `max` rows. */
+async function estimateBeyond(
+  max: number,
+  records: ClientRecords<object>,
+  { options: { where } }: CrudQuery,
+): Promise<Total> {
+  return ['X-Total-Count-Estimate', Math.max(await records.estimate(where), max + 1)]
 }
 
 /** The URL of the same query for the page after this one. */

@@ -26,7 +26,7 @@ export function planList<T extends object>(
   context: RecordsContext,
   options: ListOptions<T>,
 ): RecordsQuery & { readonly apart: Additions | undefined } {
-  const { view, distinct, related } = options
+  const { view, distinct, related, total } = options
   checkListOptions(options)
   const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
   const offset = readCount('offset', options.offset ?? 0)
@@ -42,17 +42,21 @@ export function planList<T extends object>(
   if (limit !== undefined) values.push(limit)
   const hasOffset = options.offset !== undefined || skippedRows > 0
   if (hasOffset) values.push(skippedRows + offset)
+  if (total?.max !== undefined) values.push(total.max + 1)
   const plan = context.plansOf(table).list(filter, order, {
     hasLimit: limit !== undefined,
     hasOffset,
     distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
     selected: additional,
     reading: limit === undefined || distinct !== undefined ? undefined : selected.reading,
+    total: total && { ...selected.allPages, hasLimit: total.max !== undefined },
   })
-  if (additional === undefined && !order.terms.some(({ column }) => isDerived(column)))
+  const isMore = additional !== undefined || total !== undefined
+  if (!isMore && !order.terms.some(({ column }) => isDerived(column)))
     return { plan, values, additions: undefined, apart }
   const { selection, maxRows } = additional ?? {}
-  return { plan, values, additions: { order, selection, maxRows, found: related?.found }, apart }
+  const found = related?.found
+  return { plan, values, additions: { order, selection, maxRows, found, total }, apart }
 }
 
 /** Reads which values the list has in addition to the columns of its rows. Their slots follow those of the rows. */

@@ -36,6 +36,15 @@ export interface ListClauses {
   readonly distinct?: readonly Column[] | undefined
   readonly selected?: ListSelection | undefined
   readonly reading?: Reading | undefined
+  readonly total?: TotalClause | undefined
+}
+
+/** The number of all rows of a list. Its limit follows the other values. */
+export interface TotalClause {
+  readonly condition: Condition | undefined
+  /** Equal for totals whose conditions differ only in values. */
+  readonly key: string
+  readonly hasLimit: boolean
 }
 
 /** Counts and related rows that are read with the rows. They follow the values of the order. */
@@ -83,13 +92,14 @@ export class TablePlans {
     }))
   }
 
-  /** Values: the filter's, then limit, then offset. */
+  /** Values: the filter's, then limit, then offset, then the limit of the total. */
   list(filter: PreparedFilter, order: Order, clauses: ListClauses): Plan {
-    const { hasLimit = false, hasOffset = false, distinct, selected, reading } = clauses
+    const { hasLimit = false, hasOffset = false, distinct, selected, reading, total } = clauses
     const { count } = filter
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
     const form = `${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${reading ?? ''}`
-    const key = `l${keyOf(filter)}o${order.key}${form}${only}${selected?.key ?? ''}`
+    const counted = total === undefined ? '' : `t${total.hasLimit ? 'L' : ''}${total.key}|`
+    const key = `l${keyOf(filter)}o${order.key}${form}${only}${counted}${selected?.key ?? ''}`
     return this.get(key, () => ({
       query: 'rows',
       rows: {
@@ -102,6 +112,10 @@ export class TablePlans {
       derived: derivedColumnsOf(order).map((column) => column.derived),
       selection: selected?.selection,
       maxRelated: selected?.maxRows,
+      total: total && {
+        where: total.condition,
+        limit: total.hasLimit ? count + Number(hasLimit) + Number(hasOffset) : undefined,
+      },
     }))
   }
 

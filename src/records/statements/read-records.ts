@@ -12,7 +12,7 @@ import { isApart } from '../../sql/table.js'
 import type { RelatedRowsOf, RelationValue, Selection } from '../../sql/tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursors.js'
-import type { RelatedRows, Slots } from '../filters/list-options.js'
+import type { ListTotal, RelatedRows, Slots } from '../filters/list-options.js'
 import type { Instance, Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 import { keyInValues } from '../model/codec.js'
@@ -30,7 +30,7 @@ export interface RecordsQuery {
   readonly additions: RowAdditions | undefined
 }
 
-/** The values of each row after the columns of its table: those of its order, then those of the selection. */
+/** The values of each row after the columns of its table: those of its order, the total, then those of the selection. */
 export interface RowAdditions {
   /** The order of the rows. Cursors need its values from other tables. */
   readonly order: Order
@@ -40,6 +40,7 @@ export interface RowAdditions {
   readonly maxRows?: number | undefined
   /** Receives every related row. */
   readonly found?: RelatedRows['found'] | undefined
+  readonly total?: ListTotal | undefined
 }
 
 /** @throws {HttpError} the database's error, converted for clients */
@@ -105,10 +106,11 @@ function setAdditions(
     readonly additions: RowAdditions
   },
 ): void {
-  const { order, selection } = additions
+  const { order, selection, total } = additions
   const reading = { ...additions, context }
   const first = table.columns.length
   const afterOrder = first + derivedColumnsOf(order).length
+  if (rows[0] !== undefined) total?.found(Number(rows[0][afterOrder]))
   for (const [index, record] of records.entries()) {
     const row = rows[index] as Row
     if (afterOrder > first)

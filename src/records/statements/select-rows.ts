@@ -71,6 +71,8 @@ export interface OrderedRows extends SelectedRows {
   readonly order: Order
   /** The number of rows before the page, if its cursor counts them. */
   readonly skippedRows: number
+  /** The filter without the position where the page begins. Its key is the beginning of the filter's key. */
+  readonly allPages: Pick<PreparedFilter, 'condition' | 'key'>
   /** How a list with a limit reads its matches. */
   readonly reading: Reading | undefined
 }
@@ -105,7 +107,14 @@ export function selectOrdered<T extends object>(
   const selectsAll = after === undefined && where === undefined && search === undefined
   if (selectsAll && view === undefined) {
     const { filter, values } = selectRows(table, context, options)
-    return { filter, values, order: requestedOrder, skippedRows: 0, reading: undefined }
+    return {
+      filter,
+      values,
+      order: requestedOrder,
+      skippedRows: 0,
+      allPages: filter,
+      reading: undefined,
+    }
   }
   const reader = new FilterReader(context, view !== undefined)
   const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
@@ -117,6 +126,7 @@ export function selectOrdered<T extends object>(
     // Searches of the program rank all matches.
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
+  const allPages = { condition: visibleCondition, key: reader.key }
   const isCounted = (order.rank ?? distinct) !== undefined || !hasKey(table)
   const hasOffsetCursor = isCounted && after !== undefined
   const cursorCondition =
@@ -128,7 +138,7 @@ export function selectOrdered<T extends object>(
   const { filter, values } = toSelected(condition, reader, withDeleted)
   const selected = { table, where: visibleCondition, order, withDeleted }
   return {
-    ...{ filter, values, order, skippedRows },
+    ...{ filter, values, order, skippedRows, allPages },
     reading: listReadingOf(selected, context),
   }
 }
