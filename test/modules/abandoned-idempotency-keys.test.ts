@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -21,7 +22,8 @@ import {
 import { idempotent } from 'filigree/idempotent'
 import { TestClock } from 'filigree/testing'
 import { bundleProgram } from '../bundle-program.js'
-import { startPostgres } from '../records/postgres-server.js'
+import { Client, startPostgres } from '../records/postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 let runs = 0
 /** Set to make the handler wait. */
@@ -69,7 +71,7 @@ afterEach(async () => {
 describe.each([
   ['SQLite', (n: number) => Promise.resolve(`sqlite:${join(folder, `keys-${n}.db`)}`)],
   ['PostgreSQL', () => server.createDatabase()],
-])('an Idempotency-Key without a response, on %s', (_engine, address) => {
+])('an Idempotency-Key without a response, on %s', (engine, address) => {
   let url: string
   let count = 0
   beforeEach(async () => {
@@ -168,4 +170,37 @@ describe.each([
     expect(await answer).toEqual(inFlight)
     expect(await second.app.get(Database).records(Order).list()).toMatchObject([{ run: 2 }])
   })
+
+  /** Runs the work while another connection has an open transaction with these changes. */
+  const during = async (changes: string, work: () => Promise<void>): Promise<void> => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    try {
+      await client.query(`begin; ${changes}`)
+      await work()
+      await client.query('commit')
+    } finally {
+      await client.end()
+    }
+  }
+
+  if (engine === 'PostgreSQL')
+    it.each([
+      ['renewed its lease', 'lock table filigree_idempotency_process in access exclusive mode'],
+      ['stored its claim', 'delete from filigree_idempotency'],
+    ])('is free after the database was slow when its request %s', async (_step, changes) => {
+      const { app } = await start()
+      if (changes.startsWith('delete')) expect(await send(app)).toEqual({ status: 200, run: 1 })
+      const before = runs
+      await during(changes, async () => {
+        expect(await send(app)).toMatchObject({ status: 503, code: 'DATABASE_UNAVAILABLE' })
+        // Long enough for the key to be released before its claim is stored.
+        await pause(1_500)
+      })
+      const run = before + 1
+      const answer = { status: 200, run }
+      await waitUntil(async () => isDeepStrictEqual(await send(app), answer), 20_000)
+      expect(await send(app)).toEqual(answer)
+      expect(runs).toBe(run)
+    })
 })

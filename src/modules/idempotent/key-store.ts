@@ -68,8 +68,8 @@ const sweepIntervalMs = 60_000
 /** Milliseconds that a request waits for the database: a write with a key is refused rather than done without it. */
 const databaseTimeoutMs = 2_000
 
-/** Milliseconds between two attempts to store a response, and for all attempts together. */
-const [retryIntervalMs, maxRetryMs] = [500, 120_000]
+/** Milliseconds between two attempts to store a response or to release a key. */
+const retryIntervalMs = 500
 
 export class KeyStore {
   readonly #database: Database
@@ -80,8 +80,8 @@ export class KeyStore {
   readonly #processes: ProcessStatements
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
-  /** Keys of running requests, and of requests whose response is not stored yet. */
-  readonly #heldKeys = new Set<ClaimedKey>()
+  /** Claims of running requests, and of requests whose response is not stored or whose key is not released yet. */
+  readonly #heldClaims = new Set<string>()
   /** When the lease was last renewed, by `performance.now()`. */
   #lastHeartbeatAt = -Infinity
   #runningHeartbeat: Promise<void> | undefined
@@ -105,7 +105,7 @@ export class KeyStore {
     // Not started by a request, whose context it would inherit.
     this.#scheduleHeartbeat(heartbeatIntervalMs)
     this.#unwatch = this.#clock.onMove(() =>
-      this.#heldKeys.size === 0 ? undefined : this.#heartbeat(),
+      this.#heldClaims.size === 0 ? undefined : this.#heartbeat(),
     )
   }
 
@@ -124,26 +124,31 @@ export class KeyStore {
    */
   async claim(id: string, hash: string, caller: string): Promise<KeyClaim> {
     const key: ClaimedKey = { id, caller, claim: randomUUID() }
-    this.#heldKeys.add(key)
+    this.#heldClaims.add(key.claim)
+    const sent = { isSent: false }
     try {
-      const claim = await this.#timeouts.run(() => this.#claim(key, hash))
+      const claim = await this.#timeouts.run(() => this.#claim(key, hash, sent))
       if (claim.state === 'claimed') this.#limit.addKey(caller)
-      else this.#heldKeys.delete(key)
+      else this.#heldClaims.delete(key.claim)
       return claim
     } catch (error) {
-      // The statement may have been executed, or may still be.
-      void this.release(key)
+      if (sent.isSent) void this.#withdraw(key, hash)
+      else this.#heldClaims.delete(key.claim)
       throw error
     }
   }
 
-  async #claim(key: ClaimedKey, hash: string): Promise<KeyClaim> {
+  /** @param sent is told when the statement that claims the key is sent */
+  async #claim(key: ClaimedKey, hash: string, sent: { isSent: boolean }): Promise<KeyClaim> {
+    const { id, claim, caller } = key
     if (performance.now() - this.#lastHeartbeatAt >= heartbeatIntervalMs) await this.#heartbeat()
     const now = this.#now()
     await this.#sweep(now)
-    const { id, claim, caller } = key
     const refusal = await this.#limit.findRefusal(caller, now)
     if (refusal !== undefined && !(await this.#has(id, now))) throw refusal
+    // The request got a 503 meanwhile.
+    if (!this.#heldClaims.has(claim)) throw inFlight()
+    sent.isSent = true
     const claimed = await this.#keys.claim.rows({
       ...{ id, caller, hash, claim, process: this.#process },
       ...{ now, expires: now + maxRunMs, challengeUntil: now - challengeMs },
@@ -159,6 +164,23 @@ export class KeyStore {
     }
     if (answer === done) return { state: 'done', hash: storedHash }
     return { state: 'answered', hash: storedHash, response: fromText(answer) }
+  }
+
+  /**
+   * Withdraws a claim whose statement failed, was executed, or may still be. Never fails. The row that it leaves has expired:
+   * other requests can claim the key, and the late statement of this claim cannot.
+   */
+  #withdraw({ id, caller, claim }: ClaimedKey, hash: string): Promise<void> {
+    return this.#retryUntilDone(claim, () =>
+      this.#keys.withdraw.change({
+        id,
+        caller,
+        hash,
+        claim,
+        process: this.#process,
+        now: this.#now(),
+      }),
+    )
   }
 
   async #has(id: string, now: number): Promise<boolean> {
@@ -197,7 +219,7 @@ export class KeyStore {
   #scheduleHeartbeat(wait: number): void {
     const beat = async (): Promise<void> => {
       let isRenewed = true
-      if (this.#heldKeys.size > 0)
+      if (this.#heldClaims.size > 0)
         isRenewed = await this.#timeouts
           .run(() => this.#heartbeat())
           .then(
@@ -235,7 +257,7 @@ export class KeyStore {
     const written = response === undefined ? done : toText(response)
     const bytes = Buffer.byteLength(written)
     const text = this.#limit.addBytes(caller, bytes) ? written : done
-    return this.#retryUntilDone(key, () =>
+    return this.#retryUntilDone(claim, () =>
       this.#keys.store.change({
         ...{ id, claim, answer: text, bytes: text === done ? 0 : bytes },
         expires: this.#now() + lifetimeMs,
@@ -252,28 +274,21 @@ export class KeyStore {
     const { id, claim, caller } = key
     this.#limit.removeKey(caller)
     const remove = hasFailed ? this.#keys.delete : this.#keys.deleteUnwritten
-    return this.#retryUntilDone(key, () => remove.change({ id, claim }))
+    return this.#retryUntilDone(claim, () => remove.change({ id, claim }))
   }
 
-  /** Retries in the background until the application closes. The key is held until then. */
-  async #retryUntilDone(
-    key: ClaimedKey,
-    work: () => Promise<unknown>,
-    until = performance.now() + maxRetryMs,
-  ): Promise<void> {
+  /** Retries in the background until the database responds or the application closes. The claim is held until then. */
+  async #retryUntilDone(claim: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await this.#timeouts.run(work)
-      this.#heldKeys.delete(key)
+      this.#heldClaims.delete(claim)
     } catch (error) {
-      if (this.#isStopped || performance.now() >= until) {
-        this.#heldKeys.delete(key)
+      if (this.#isStopped)
         this.#database.log.error(
           { err: error },
           'a response could not be stored for its Idempotency-Key',
         )
-        return
-      }
-      setTimeout(() => void this.#retryUntilDone(key, work, until), retryIntervalMs).unref()
+      else setTimeout(() => void this.#retryUntilDone(claim, work), retryIntervalMs).unref()
     }
   }
 

@@ -22,6 +22,9 @@ const createProcesses = `create table if not exists ${processes} (
   challenged_at bigint
 )`
 
+/** The columns that a claim sets, and their parameters. */
+const columns = ['id', 'caller', 'hash', 'claim', 'process'] as const
+
 export async function createKeyTables(database: Database): Promise<void> {
   await database.ensureTable(keys, createKeys)
   await database.ensureTable(processes, createProcesses)
@@ -41,6 +44,14 @@ export function prepareKeyStatements(database: Database) {
     `id = ${value('id')} and claim = ${value('claim')}`
   return {
     claim: database.prepare({ kind: 'upsert', tables: [keys, processes] }, writeClaim),
+    // The insert waits for a statement of the same claim that is being committed, which a `delete` would not see.
+    withdraw: prepare(
+      'upsert',
+      (value) => `insert into ${keys} (${columns.join(', ')}, expires_at, answer, bytes)
+values (${columns.map((column) => value(column)).join(', ')}, ${value('now')}, null, 0)
+on conflict (id) do update set expires_at = excluded.expires_at
+where ${keys}.claim = excluded.claim and ${keys}.answer is null`,
+    ),
     /** Returns the hash, the answer and the process. */
     read: prepare(
       'select',
@@ -104,13 +115,12 @@ on conflict (id) do update set alive_until = excluded.alive_until, challenged_at
 
 /** Claims a key that is new, that has expired, or whose process has stopped without writing. */
 function writeClaim({ value }: SqlFragments): string {
-  const columns = ['id', 'caller', 'hash', 'claim', 'process', 'expires']
-  return `insert into ${keys} (id, caller, hash, claim, process, expires_at, answer, bytes)
-values (${columns.map((column) => value(column)).join(', ')}, null, 0)
+  return `insert into ${keys} (${columns.join(', ')}, expires_at, answer, bytes)
+values (${columns.map((column) => value(column)).join(', ')}, ${value('expires')}, null, 0)
 on conflict (id) do update set caller = excluded.caller, hash = excluded.hash, claim = excluded.claim,
   process = excluded.process, answer = null, bytes = 0, expires_at = excluded.expires_at
-where ${keys}.expires_at <= ${value('now')} or (${keys}.answer is null and not exists (
+where ${keys}.claim <> excluded.claim and (${keys}.expires_at <= ${value('now')} or (${keys}.answer is null and not exists (
   select 1 from ${processes} where ${processes}.id = ${keys}.process
-    and (alive_until > ${value('now')} or challenged_at is null or challenged_at > ${value('challengeUntil')})))
+    and (alive_until > ${value('now')} or challenged_at is null or challenged_at > ${value('challengeUntil')}))))
 returning id`
 }
