@@ -13,8 +13,8 @@ import { freePort, isListening } from '../../free-port.js'
 import { haproxyFile, password, patroniFile, type NodePorts } from './cluster-files.js'
 import type { Programs } from './programs.js'
 
-/** Milliseconds for a start, and until all servers follow the primary again after a failover. */
-const maxWait = 90_000
+/** Milliseconds for a start, for a failover, and until all servers follow the primary again. */
+const maxWait = 180_000
 /** Milliseconds between two looks at the cluster, which cost its servers time. */
 const interval = 200
 
@@ -216,12 +216,19 @@ export class Cluster {
   }
 }
 
-/** @throws {Error} with the name of the condition, after `maxWait` */
-async function pollUntil(name: string, isReached: () => Promise<boolean>): Promise<void> {
+/**
+ * @param wait milliseconds between two looks
+ * @throws {Error} with the name of the condition, after `maxWait`
+ */
+export async function pollUntil(
+  name: string,
+  isReached: () => boolean | Promise<boolean>,
+  wait = interval,
+): Promise<void> {
   const end = performance.now() + maxWait
   while (!(await isReached())) {
     if (performance.now() > end) throw new Error(`Not reached within ${maxWait / 1000} s: ${name}.`)
-    await pause(interval)
+    await pause(wait)
   }
 }
 

@@ -3,10 +3,9 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { findFindings } from './checks.js'
 import { Clients, listRows, lists } from './clients.js'
-import { Cluster } from './cluster.js'
+import { Cluster, pollUntil } from './cluster.js'
 import { LiveWatch } from './live-watch.js'
 import { listening, newPrimary } from './probe.js'
 import { findPrograms, MissingPrograms, type Programs } from './programs.js'
@@ -65,9 +64,9 @@ async function run(options: Settings, cluster: Cluster, children: ChildProcess[]
   for (let index = 0; index < count; index++) {
     const keysOf = (share: number): number => Math.round((options.keys * (index + share)) / count)
     clients.allowedKeys = keysOf(1)
-    await until(() => clients.usedKeys >= keysOf(0.4))
+    await until('the keys before the failover are used', () => clients.usedKeys >= keysOf(0.4))
     const round = await failOver(index % 2 === 0 ? 'switchover' : 'kill', cluster, clients, watches)
-    await until(() => clients.usedKeys >= keysOf(1))
+    await until('the keys after the failover are used', () => clients.usedKeys >= keysOf(1))
     await cluster.healthy()
     rounds.push(round)
     console.log(`${index + 1} of ${count}: ${round.kind}, ${Math.round(round.outage / 1000)} s`)
@@ -94,8 +93,12 @@ async function failOver(
   const upAt = await answered
   const [listenersAt] = await Promise.all([
     listening(cluster.url, processCount),
-    until(() => clients.acknowledged.every((times) => (times.at(-1) ?? 0) > upAt)),
-    until(() => watches.every((_, index) => freshAt(clients, watches, index, upAt) !== undefined)),
+    until('both processes acknowledge writes', () =>
+      clients.acknowledged.every((times) => (times.at(-1) ?? 0) > upAt),
+    ),
+    until('both live lists have changes of the other process', () =>
+      watches.every((_, index) => freshAt(clients, watches, index, upAt) !== undefined),
+    ),
   ])
   if (kind === 'kill') cluster.startNode(primary)
   return {
@@ -166,6 +169,6 @@ async function createLists(clients: Clients): Promise<void> {
     }
 }
 
-async function until(isReached: () => boolean): Promise<void> {
-  while (!isReached()) await pause(20)
+function until(name: string, isReached: () => boolean): Promise<void> {
+  return pollUntil(name, isReached, 20)
 }
