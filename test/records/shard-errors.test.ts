@@ -2,7 +2,7 @@
  * Errors of shards and partitions name the same fields as errors of plain tables. Source: decisions, Sharding, partitions and
  * failover.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
   BelongsTo,
@@ -340,13 +340,14 @@ const failingCommits = `
 
 describe('transactions on Citus', () => {
   let server: PostgresServer
+  let url: string
   let proxy: CitusProxy
   let database: Database
   const warnings: string[] = []
 
   beforeAll(async () => {
     server = await startPostgres()
-    const url = await server.createDatabase()
+    url = await server.createDatabase()
     const client = new Client({ connectionString: url })
     await client.connect()
     await client.query(failingCommits)
@@ -426,6 +427,49 @@ describe('transactions on Citus', () => {
     expect((await requestsOf(bill, order)).slice(-2)).toStrictEqual([request, 'commit'])
     expect(await requestsOf(order, bill)).toStrictEqual([request, 'commit'])
     expect(await database.records(Bill).count({ tenantId: 9 })).toBe(3)
+  })
+
+  describe('at the first commit in two phases', () => {
+    let fresh: Database
+    const request = 'delete from filigree_commit where id = 0'
+    beforeEach(async () => {
+      const address = proxy.through(`${url}?connections=2&schemaTimeout=300`)
+      fresh = await connect(address, { records: [Order, Bill], log: silentLog })
+      proxy.queries.length = 0
+    })
+    afterEach(() => fresh.close())
+
+    const writeBoth = (onRun: () => Promise<unknown> = () => Promise.resolve()) =>
+      fresh.transaction(async () => {
+        await fresh.records(Bill).create({ tenantId: 10 })
+        await fresh.records(Order).create({ name: 'first' })
+        await onRun()
+      })
+    const requests = (): number => proxy.queries.filter((sql) => sql === request).length
+
+    it('need no connection but their own', async () => {
+      let open = 0
+      let allAreOpen: () => void
+      const allOpen = new Promise<void>((resolve) => {
+        allAreOpen = resolve
+      })
+      const onRun = (): Promise<void> => {
+        if (++open === 2) allAreOpen()
+        return allOpen
+      }
+      await Promise.all([writeBoth(onRun), writeBoth(onRun)])
+      expect(requests()).toBe(2)
+    })
+
+    it('fail with 503 while the table cannot be created', async () => {
+      await database.transaction(async (tx) => {
+        await sql`select pg_advisory_xact_lock(4163170431)`.execute(tx.kysely)
+        await expect(writeBoth()).rejects.toMatchObject({ status: 503 })
+      })
+      proxy.queries.length = 0
+      await writeBoth()
+      expect(requests()).toBe(1)
+    })
   })
 
   const useTenants = async (...tenants: readonly number[]): Promise<void> => {

@@ -3,40 +3,59 @@
  * they are asked. Source: decisions, Sharding, partitions and failover.
  */
 import type { Log } from '../../core/log.js'
-import type { Engine, Runner } from '../../engines/contract/engine.js'
+import type { Engine, EngineSchema, Runner } from '../../engines/contract/engine.js'
 import type { JointCommitSql } from '../../engines/contract/dialect.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { frameworkQuery, frameworkScript } from '../../engines/contract/statement.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
 
 export class JointCommit {
-  readonly #engine: Pick<Engine, 'run' | 'schema'>
+  readonly #schema: EngineSchema
   readonly #sql: JointCommitSql
   readonly #log: Log
-  /** Resolves to whether the table exists. */
-  #table: Promise<boolean> | undefined
+  /** Undefined until it is known. */
+  #hasTable: boolean | undefined
+  #creating: Promise<boolean> | undefined
 
-  constructor(engine: Pick<Engine, 'run' | 'schema'>, sql: JointCommitSql, log: Log) {
-    this.#engine = engine
+  constructor({ schema }: Pick<Engine, 'schema'>, sql: JointCommitSql, log: Log) {
+    this.#schema = schema
     this.#sql = sql
     this.#log = log
   }
 
-  /** Runs in the transaction, right before its commit. */
+  /**
+   * Runs in the transaction, right before its commit.
+   *
+   * @throws {EngineError} the table cannot be created at the moment
+   */
   async prepare(transaction: Runner): Promise<void> {
-    this.#table ??= this.#createTable()
-    if (!(await this.#table)) return
-    await transaction.run(frameworkScript(this.#sql.request), [], 'nothing')
+    // In the transaction, because all other connections of the pool may have transactions that wait here.
+    this.#hasTable ??= (await this.#isCreated(transaction)) || (await this.#create())
+    if (this.#hasTable) await transaction.run(frameworkScript(this.#sql.request), [], 'nothing')
   }
 
-  async #createTable(): Promise<boolean> {
-    const { isCreated, create } = this.#sql
+  async #isCreated(runner: Runner): Promise<boolean> {
+    const row = await runner.run(frameworkQuery(this.#sql.isCreated), [], 'first')
+    return row?.[0] === true
+  }
+
+  /** @returns false if the server does not allow it */
+  #create(): Promise<boolean> {
+    this.#creating ??= this.#tryToCreate().finally(() => {
+      this.#creating = undefined
+    })
+    return this.#creating
+  }
+
+  async #tryToCreate(): Promise<boolean> {
     try {
-      const row = await this.#engine.run(frameworkQuery(isCreated), [], 'first')
-      if (row?.[0] === true) return true
-      await this.#engine.schema.change(async (runner) => {
-        for (const sql of create) await runner.run(frameworkScript(sql), [], 'nothing')
+      await this.#schema.change(async (runner) => {
+        if (await this.#isCreated(runner)) return
+        for (const sql of this.#sql.create) await runner.run(frameworkScript(sql), [], 'nothing')
       })
       return true
     } catch (error) {
+      throwIfTemporary(error)
       this.#log.warn(
         { err: error },
         'a crash in a commit may store rows of shards without the jobs, history and idempotency keys of their transaction, because the table filigree_commit could not be created',
@@ -44,4 +63,11 @@ export class JointCommit {
       return false
     }
   }
+}
+
+function throwIfTemporary(error: unknown): void {
+  // Another process changes the schema for a long time.
+  if (error instanceof DeclarationError) throw new EngineError('unavailable', error.message, error)
+  if (error instanceof EngineError && (error.kind === 'unavailable' || error.kind === 'conflict'))
+    throw error
 }
