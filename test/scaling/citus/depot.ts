@@ -30,7 +30,7 @@ import { silentLog } from '../../silent-log.js'
 @Record
 @NoAuth
 export class Country {
-  @Field('id') id!: number
+  @Field('id', { key: 'uuid' }) id!: string
   @Field('string', { unique: true }) name!: string
 }
 
@@ -54,7 +54,7 @@ export class Item {
   numberOfThePackageThatItCameInByTrain?: string | null
   @Field('string', { unique: true, optional: true, nullable: true })
   numberOfThePackageThatItCameInByTruck?: string | null
-  @Field('integer', { optional: true, nullable: true }) countryId?: number | null
+  @Field('string', { optional: true, nullable: true }) countryId?: string | null
   @BelongsTo(() => Country) country!: Rel<Country>
   @HasMany(() => Part) parts!: Rel<Part[]>
   version!: number

@@ -7,6 +7,7 @@ import { Country, Depot, Item, Part } from './depot.js'
 
 const roof = '0f0e0d0c-0b0a-4908-8706-050403020100'
 const wall = '0f0e0d0c-0b0a-4908-8706-050403020101'
+const chile = '0f0e0d0c-0b0a-4908-8706-050403020102'
 const missing = '0f0e0d0c-0b0a-4908-8706-050403020199'
 const train = 'numberOfThePackageThatItCameInByTrain'
 const truck = 'numberOfThePackageThatItCameInByTruck'
@@ -19,7 +20,7 @@ const rules = [
 ]
 
 async function fill({ database }: Depot): Promise<void> {
-  await database.records(Country).create({ name: 'Chile' })
+  await database.records(Country).create({ id: chile, name: 'Chile' })
   const items = database.records(Item)
   const own = { tenantId: 'a', code: 'c' }
   await items.create({ ...own, id: roof, name: 'Roof', stock: 1, [train]: 'a', [truck]: 'b' })
@@ -48,7 +49,7 @@ const failures: readonly (readonly [name: string, request: Sent])[] = [
   ['create: a used value of a long name', create({ [train]: 'a' })],
   ['create: a used value of another long name', create({ [truck]: 'b' })],
   ['create: a used key', create({ id: roof })],
-  ['create: a missing row on every machine', create({ countryId: 99 })],
+  ['create: a missing row on every machine', create({ countryId: missing })],
   [
     'create: a missing row of the tenant',
     ['POST', '/parts', { tenantId: 'a', label: 'x', itemId: missing }],
@@ -57,19 +58,22 @@ const failures: readonly (readonly [name: string, request: Sent])[] = [
   ['create: a missing value', create({ code: null })],
   ['update: a used value', patch({ name: 'Roof' })],
   ['update: a used value of a long name', patch({ [truck]: 'b' })],
-  ['update: a missing row on every machine', patch({ countryId: 99 })],
+  ['update: a missing row on every machine', patch({ countryId: missing })],
   ['update: a missing row of the tenant', ['PATCH', `/parts/${roof}`, { itemId: missing }]],
   ['update: a check', patch({ note: 'bad' })],
   ['update: a missing value', patch({ code: null })],
   ['replace: a used value', ['PUT', `/items/${wall}`, item({ name: 'Roof' })]],
   ['delete: a row that is still referred to', ['DELETE', `/items/${roof}`, {}]],
-  ['delete: a row on every machine that is still referred to', ['DELETE', '/countries/1', {}]],
+  [
+    'delete: a row on every machine that is still referred to',
+    ['DELETE', `/countries/${chile}`, {}],
+  ],
   ['nested: a used value', patch({ parts: { create: [{ tenantId: 'a', label: 'Nail' }] } })],
   ['nested: a used value in a new tree', create({ parts: [{ tenantId: 'a', label: 'Nail' }] })],
   ['copied: a used value', many({ name: 'Roof' })],
   ['copied: a used value of a long name', many({ [train]: 'a' })],
   ['copied: a used value of another long name', many({ [truck]: 'b' })],
-  ['copied: a missing row', many({ countryId: 99 })],
+  ['copied: a missing row', many({ countryId: missing })],
   ['copied: a check', many({ note: 'bad' })],
   ['copied: a missing value', many({ code: null })],
   [
@@ -100,7 +104,7 @@ const failures: readonly (readonly [name: string, request: Sent])[] = [
   [
     'GraphQL upsert: a missing row',
     graphql(
-      `upsertItem(by: "name", input: { tenantId: "a", code: "c", name: "Wall", countryId: 99 }) { id }`,
+      `upsertItem(by: "name", input: { tenantId: "a", code: "c", name: "Wall", countryId: "${missing}" }) { id }`,
     ),
   ],
   ['GraphQL delete: a row that is still referred to', graphql(`deleteItem(id: "${roof}")`)],
@@ -112,7 +116,7 @@ const failures: readonly (readonly [name: string, request: Sent])[] = [
   ],
   ['CSV: a used value', csv('tenantId,name,code\na,Free,c\na,Roof,c\n')],
   ['CSV: a used value of a long name', csv(`tenantId,name,code,${train}\na,Free,c,f\na,New,c,a\n`)],
-  ['CSV: a missing row', csv(`tenantId,name,code,countryId\na,New,c,99\n`)],
+  ['CSV: a missing row', csv(`tenantId,name,code,countryId\na,New,c,${missing}\n`)],
   ['CSV: a check', csv('tenantId,name,code,note\na,New,c,bad\n')],
   ['CSV: a missing value', csv('tenantId,name\na,New\n')],
 ]
@@ -132,7 +136,7 @@ describe('errors', () => {
       await runOnCitus(rule)
     }
     for (const depot of [plain, citus])
-      await depot.database.records(Item).update(roof, { countryId: 1 }, { tenantId: 'a' })
+      await depot.database.records(Item).update(roof, { countryId: chile }, { tenantId: 'a' })
   })
   afterAll(async () => {
     await citus.close()
