@@ -28,6 +28,7 @@ import {
   renewalIntervalMs,
   toRecoveredJob,
   type RecoveredJob,
+  type RunClaim,
 } from './job-table.js'
 import {
   WorkChannel,
@@ -329,6 +330,8 @@ export interface LeaseRenewerParts {
   readonly runner: JobRunner
   /** Requests a claim cycle. */
   readonly wake: () => void
+  /** Resolves when the current claim cycle has started the jobs that it claimed. */
+  readonly whenClaimed: () => Promise<void>
 }
 
 export class LeaseRenewer {
@@ -384,9 +387,37 @@ export class LeaseRenewer {
         // The thread may have read the rows before this job was claimed.
       } else if (running.startedAt < previousHeartbeatAt) runner.lose(running)
     }
+    const lostClaims = renewed
+      .map(([id, claims]) => ({ id: Number(id), claims: Number(claims) }))
+      .filter((claim) => !this.#isKnown(claim))
+    if (lostClaims.length > 0) void this.#returnToQueue(lostClaims)
     this.#reportRecovered(recovered.map(toRecoveredJob))
     // The next job starts it again.
     if (runner.runningJobs.size === 0) void this.stop()
+  }
+
+  /** Whether this process runs the job, or has not stored its end yet. */
+  #isKnown({ id, claims }: RunClaim): boolean {
+    const { all } = this.#parts.runner.runningJobs
+    return [...all].some(({ claimed }) => claimed.id === id && claimed.claims === claims)
+  }
+
+  /** Returns jobs that this process claimed without learning it: the database committed, and the response was lost. */
+  async #returnToQueue(lostClaims: readonly RunClaim[]): Promise<void> {
+    const { context, worker, wake, whenClaimed } = this.#parts
+    await whenClaimed()
+    for (const claim of lostClaims) {
+      if (this.#isKnown(claim)) continue
+      const { id: jobId } = claim
+      // False if the job has ended since the heartbeat.
+      const wasReturned = await context.tryOrLog(() => returnToQueue(context.table, worker, claim))
+      if (wasReturned !== true) continue
+      context.log.warn(
+        { jobId },
+        'a claimed job did not reach this process: it is in the queue again',
+      )
+      wake()
+    }
   }
 
   #reportRecovered(recovered: readonly RecoveredJob[]): void {

@@ -66,7 +66,11 @@ export class Worker implements LocalWorker {
       },
     })
     const runner = this.#runner
-    this.#leaseRenewer = new LeaseRenewer({ ...shared, runner })
+    this.#leaseRenewer = new LeaseRenewer({
+      ...shared,
+      runner,
+      whenClaimed: () => this.#claimCycle.whenSettled(),
+    })
     this.#claimCycle = new ClaimCycle({
       ...shared,
       runner,

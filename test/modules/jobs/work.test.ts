@@ -180,6 +180,32 @@ describe.each(addresses)('on %s', (_name, address) => {
     },
   )
 
+  scene('a job whose claim did not reach its process runs soon', async (scene) => {
+    const [app, queue] = await scene.start({ work: true })
+    await queue.add(Work, 'held')
+    const { id } = await queue.add(Work, 'look', { name: 'claimed' }, { in: '1h' })
+    await waitUntil(() => scene.recorded.length === 1)
+    const { kysely } = app.get(Database)
+    const { worker } = await kysely
+      .selectFrom('jobs')
+      .select('worker')
+      .where('state', '=', 'running')
+      .executeTakeFirstOrThrow()
+    const [past, later] = [
+      new Date(0).toISOString(),
+      new Date(Date.now() + 3_600_000).toISOString(),
+    ]
+    const claimed = { state: 'running', worker, claims: 1, attempt: 1, later_at: null }
+    await kysely
+      .updateTable('jobs')
+      .set({ ...claimed, run_at: past, started_at: past, lease_until: later, deadline: later })
+      .where('id', '=', id)
+      .execute()
+    await waitUntil(() => scene.recorded.length === 2)
+    await waitUntil(async () => (await queue.find(id))?.state === 'done')
+    expect(await queue.find(id)).toMatchObject({ attempt: 1, error: null })
+  })
+
   scene('cancelling aborts the signal, in another process too', async (scene) => {
     await scene.start({ work: true })
     const [, queue] = await scene.start({})
