@@ -14,7 +14,7 @@ export function writeAggregates(
   writer: RowWriter,
 ): Sql {
   const { context } = writer
-  const alias = context.alias()
+  const alias = context.aliasOf(rows)
   const write = (value: AggregateValue): Sql => writeValue(value, alias, writer)
   const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, writer))
   const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`

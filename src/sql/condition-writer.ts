@@ -306,7 +306,7 @@ export class ConditionWriter {
     if (step === undefined)
       return column === undefined ? raw('count(*)') : this.#context.comparable(outer, column)
     const { relation, where } = step
-    const alias = this.#context.alias()
+    const alias = this.#context.aliasOfRelated(relation, outer)
     const { from, matchColumns } = this.#context.joinTarget(relation, alias)
     const value = this.derived(alias, { path: rest, column })
     const tests = definedParts(
@@ -347,7 +347,7 @@ export class ConditionWriter {
       form !== 'exists' ||
       isApart(relation, this.#context.dialect) ||
       (relation.kind !== 'belongsTo' && (isBelow || (this.#readsAllRows && !isAny)))
-    const other = this.#context.alias()
+    const other = this.#context.aliasOfRelated(relation, alias)
     const hasFewRows = this.#hasFewRows
     if (isList) this.#hasFewRows = false
     const inner = this.write(part, other, !isList)
@@ -367,11 +367,12 @@ export class ConditionWriter {
             [...localColumns, ref(alias, shards.local)],
             [...matchColumns, ref(other, shards.foreign)],
           ]
+    const inShard = shards && this.#context.isInShard(other, shards.foreign)
     const areSet = join(
       matchColumns.map((column) => sql`${column} is not null`),
       ' and ',
     )
-    return sql`${rowOf(localValues)} in (select ${join(found)} from ${from} where ${areSet} and ${tests})`
+    return sql`${rowOf(localValues)} in (select ${join(found)} from ${from} where ${areSet} and ${tests}${inShard})`
   }
 }
 

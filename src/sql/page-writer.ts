@@ -30,7 +30,7 @@ export class PageWriter {
     const { rows, order, entries } = this.#query
     const columns = new Set(order.terms.map(({ column }) => column))
     addNeeded(entries, columns)
-    const alias = this.#writer.context.alias()
+    const alias = this.#writer.context.aliasOf(rows)
     const selectedColumns = [...columns].map((column) =>
       isDerived(column)
         ? sql`${this.#writer.conditions.value(alias, column)} as ${name(column.name)}`
@@ -59,7 +59,7 @@ export class PageWriter {
       case 'node':
         return this.#objects.object(entry.selection, alias, joins)
       case 'edges': {
-        const row = this.#writer.context.alias()
+        const row = this.#writer.context.aliasOf(this.#query.rows)
         const edgeJoins: Sql[] = []
         const edges = json.aggregate(this.#object(entry.entries, row, edgeJoins))
         return json.nested(

@@ -86,7 +86,7 @@ export class RowWriter {
   }
 
   count({ rows, sampleSize }: CountQuery): Sql {
-    const alias = this.context.alias()
+    const alias = this.context.aliasOf(rows)
     if (sampleSize !== undefined) return this.#countSample(rows, alias, sampleSize)
     const { table, distinct, limit } = rows
     const all = { readsAllRows: distinct === undefined }
@@ -123,6 +123,7 @@ export class RowWriter {
     const { context, conditions } = this
     const { order = byKey(target) } = rows
     const [outer, inner, alias] = [context.alias(), context.alias(), context.alias()]
+    if (shard !== undefined) for (const one of [outer, inner, alias]) context.setShard(one, shard)
     const columns = returnedColumns(target, alias, context)
     const hasRequestedKey = (
       matchColumns: readonly Sql[],
@@ -169,7 +170,9 @@ export class RowWriter {
     // Without `lateral`, the rows are selected by a list of keys.
     const key = join(keyColumns(inner, target.key))
     const isSelected = sql`${ref(alias, target.key)} in (${this.select(selection, inner, key, parent)})`
-    const sameShard = shards && sql`${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+    const sameShard =
+      shards &&
+      sql`${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}${context.isInShard(alias, shards.foreign)}`
     const filter = join(
       definedParts(hasRequestedKeys, ranking?.test, sameShard, isSelected),
       ' and ',
@@ -272,7 +275,7 @@ export class RowWriter {
     const { context } = this
     if (context.dialect.statements.countsMatches === 'after a scan')
       return this.#fromScanned(rows, alias, order, limit)
-    const [finding, key] = [context.alias(), table.key]
+    const [finding, key] = [context.aliasOf(rows), table.key]
     // A writer of its own, so that the other lists do not use the replaced condition of the search.
     const finder = new RowWriter(context)
     const matches = finder.#matchesOf(rows, finding)

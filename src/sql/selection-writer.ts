@@ -9,7 +9,7 @@ import { keyColumns } from './key-columns.js'
 import type { Derived, RelationStep } from './derived.js'
 import { byKey } from './order.js'
 import { columnsOf, returnedColumns, storedValues, RowWriter } from './row-writer.js'
-import type { SqlTable } from './table.js'
+import type { SqlRelation, SqlTable } from './table.js'
 import type {
   ObjectsQuery,
   RelationValue,
@@ -68,7 +68,7 @@ abstract class SelectionWriter {
   /** `select [{…}, {…}] from (select … from "product" … order by …)`: the related rows of the row of another alias. */
   protected selectMany({ relation, rows, selection }: RelationValue, outer: string): Sql {
     const { target } = relation
-    const alias = this.writer.context.alias()
+    const alias = this.writer.context.aliasOfRelated(relation, outer)
     const joins: Sql[] = []
     const row = this.rowJson(target, selection, alias, joins)
     const columns = columnsOf(this.neededColumns(target, selection), alias)
@@ -84,7 +84,7 @@ export class RecordsWriter extends SelectionWriter {
   write(query: RowsQuery): Sql {
     const { rows, stored, derived = [], selection = [], maxRelated, locks = false } = query
     const { context } = this.writer
-    const alias = context.alias()
+    const alias = context.aliasOf(rows)
     const { table } = rows
     const ownColumns = stored
       ? storedValues(stored, alias, context)
@@ -126,10 +126,12 @@ export class RecordsWriter extends SelectionWriter {
     switch (entry.kind) {
       case 'count':
         return this.writer.conditions.derived(alias, entry.derived)
-      case 'relation':
-        return entry.relation.kind === 'belongsTo'
-          ? sql`(${this.selectOne(entry, alias, { alias: this.writer.context.alias() })})`
-          : sql`(${this.selectMany(entry, alias)})`
+      case 'relation': {
+        const { relation } = entry
+        if (relation.kind !== 'belongsTo') return sql`(${this.selectMany(entry, alias)})`
+        const owner = this.writer.context.aliasOfRelated(relation, alias)
+        return sql`(${this.selectOne(entry, alias, { alias: owner })})`
+      }
       default:
         throw new TypeError(
           `A record has all columns, and ${entry.key} is not among its relations.`,
@@ -157,14 +159,15 @@ export class RecordsWriter extends SelectionWriter {
       let outer = first
       let from = sql`(${source}) as ${name(first)}`
       for (const [index, { relation, rows }] of path.entries()) {
-        const alias = context.alias()
-        const next = path[index + 1]?.relation.local
-        const column = next === undefined ? sql`1 as n` : join(keyColumns(alias, next))
+        const alias = context.aliasOfRelated(relation, outer)
+        const next = path[index + 1]?.relation
+        const column = next === undefined ? sql`1 as n` : join(joinColumns(alias, next))
         const target = context.joinTarget(relation, alias)
         const condition = context.isRelated(relation, target.matchColumns, alias, outer)
         const filtered = { table: relation.target, where: rows.where }
         const filter = this.writer.where(filtered, alias, { condition })
         outer = `${alias}p`
+        context.keepShard(outer, alias)
         // The limits keep engines from reading the tables in reverse order.
         from = sql`(select ${column} from ${from}, ${target.from}${filter}${raw(` limit ${maxRows + 1}`)}) as ${name(outer)}`
       }
@@ -196,6 +199,13 @@ export class RecordsWriter extends SelectionWriter {
   }
 }
 
+/** The columns of an alias that its related rows are found by. */
+function joinColumns(alias: string, { local, shards }: SqlRelation): readonly Sql[] {
+  const columns = keyColumns(alias, local)
+  const isMore = shards !== undefined && !storedColumnsOf(local).includes(shards.local)
+  return isMore ? [...columns, ref(alias, shards.local)] : columns
+}
+
 interface RelatedLimit {
   /** The alias of `source`, the rows whose related rows are read. */
   readonly alias: string
@@ -221,7 +231,7 @@ export class ObjectWriter extends SelectionWriter {
   /** `select [{…}, {…}]`, or `select {…}` for one row. */
   write({ query, rows, selection }: ObjectsQuery): Sql {
     const { table } = rows
-    const alias = this.writer.context.alias()
+    const alias = this.writer.context.aliasOf(rows)
     const joins: Sql[] = []
     const row = this.object(selection, alias, joins)
     if (query === 'object')
@@ -271,7 +281,7 @@ export class ObjectWriter extends SelectionWriter {
     const { relation, rows, selection } = entry
     const { target, foreign } = relation
     const { belongsTo } = context.dialect.statements
-    const alias = context.alias()
+    const alias = context.aliasOfRelated(relation, outer)
     if (joins.length >= belongsTo.maxTables)
       return this.json.optional(this.json.nested(this.selectOne(entry, outer, { alias })))
     if (belongsTo.join === 'left') {

@@ -4,7 +4,9 @@ import { nameInSchema, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
 import { areEqual, keyColumns, rowOf } from './key-columns.js'
+import type { Condition } from './condition.js'
 import type { SqlTable, SqlRelation } from './table.js'
+import type { Rows } from './tree.js'
 
 export class WriteContext {
   readonly dialect: Dialect
@@ -15,6 +17,8 @@ export class WriteContext {
   readonly #names = new Set<string>()
   /** The names of the columns that values are compared with or written to, by the slot. */
   readonly valueColumns = new Map<number, string>()
+  /** By alias: the slot of the shard of its rows. */
+  readonly #shards = new Map<string, number>()
   #aliases = 0
 
   constructor(dialect: Dialect) {
@@ -25,6 +29,41 @@ export class WriteContext {
   alias(): string {
     const alias = `t${this.#aliases++}`
     return this.#names.has(alias) || this.#names.has(`${alias}j`) ? this.alias() : alias
+  }
+
+  /** A new alias for rows, whose related rows are then found in the shard that their condition names. */
+  aliasOf({ table, where }: Pick<Rows, 'table' | 'where'>): string {
+    const alias = this.alias()
+    const shard = table.shard && shardSlotIn(where, table.shard)
+    if (shard !== undefined) this.setShard(alias, shard)
+    return alias
+  }
+
+  /**
+   * Lets the rows of an alias be in the shard of a slot, and the rows that are related to them within it. Some databases send a
+   * statement to one machine only if it compares the shard of each of its tables with a value.
+   */
+  setShard(alias: string, shard: number): void {
+    if (!this.dialect.can.subqueriesInShards) this.#shards.set(alias, shard)
+  }
+
+  /** A new alias for the related rows of the row of another alias. */
+  aliasOfRelated({ shards }: SqlRelation, outer: string): string {
+    const alias = this.alias()
+    if (shards !== undefined) this.keepShard(alias, outer)
+    return alias
+  }
+
+  /** Gives an alias the shard of the rows of another one. */
+  keepShard(alias: string, of: string): void {
+    const shard = this.#shards.get(of)
+    if (shard !== undefined) this.#shards.set(alias, shard)
+  }
+
+  /** The condition that the rows of an alias are in its shard, if it is known. */
+  isInShard(alias: string, column: Column): Sql | undefined {
+    const shard = this.#shards.get(alias)
+    return shard === undefined ? undefined : sql` and ${ref(alias, column)} = ${slot(shard)}`
   }
 
   /** `"product" as "t0"` */
@@ -102,9 +141,10 @@ export class WriteContext {
     outer: string,
   ): Sql {
     const { shards } = relation
-    const sameShard =
-      shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
-    return sql`${areEqual(matchColumns, this.localColumns(relation, outer))}${sameShard}`
+    const areRelated = areEqual(matchColumns, this.localColumns(relation, outer))
+    if (shards === undefined) return areRelated
+    const sameShard = sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+    return sql`${areRelated}${sameShard}${this.isInShard(alias, shards.foreign)}`
   }
 
   /** Compares a UUID key as text if the foreign field is not a UUID and may contain any text. */
@@ -129,6 +169,18 @@ export function isNullSql(alias: string, column: Column, isNull: boolean): Sql {
     (one) => sql`${one} ${raw(isNull ? 'is null' : 'is not null')}`,
   )
   return tests.length === 1 ? (tests[0] as Sql) : sql`(${join(tests, isNull ? ' or ' : ' and ')})`
+}
+
+/** The slot of the shard that a condition names for all of its rows. */
+function shardSlotIn(condition: Condition | undefined, shard: Column): number | undefined {
+  if (condition?.kind === 'all')
+    return condition.parts.map((part) => shardSlotIn(part, shard)).find((one) => one !== undefined)
+  const isNamed =
+    condition?.kind === 'compare' &&
+    condition.operator === 'eq' &&
+    condition.path === undefined &&
+    condition.column === shard
+  return isNamed ? condition.slot : undefined
 }
 
 /** The condition that leaves out soft-deleted rows. `undefined` if the table does not soft-delete. */

@@ -3,6 +3,7 @@
  * and on Citus, which reads the shards by statements of their own.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   Auth,
   BelongsTo,
@@ -77,6 +78,9 @@ class Depots {}
 @Controller('/machines', { crud: Machine })
 class Machines {}
 
+@Controller('/parts', { crud: Part })
+class Parts {}
+
 @Secured
 @Controller('/reports')
 class Reports {
@@ -91,11 +95,20 @@ class Reports {
       found.push(...page)
     return found
   }
+
+  @Get('/machines/<firm:int>', { args: ['request', 'firm'] })
+  async machines(request: HttpRequest, firm: number): Promise<object[]> {
+    const rows = recordsAs(this.database, Machine, request)
+    const found: object[] = []
+    for await (const page of rows.all({ firmId: String(firm) }, { with: ['parts'] }))
+      found.push(...page)
+    return found
+  }
 }
 
 const records = [Firm, Depot, Machine, Part]
 
-@Module({ controllers: [Firms, Depots, Machines, Reports], records })
+@Module({ controllers: [Firms, Depots, Machines, Parts, Reports], records })
 class Works {}
 
 const engines = await startBothEngines()
@@ -111,7 +124,16 @@ async function openPretended(): Promise<string> {
   return pretendCitus(url, { machine: 'firm_id', part: 'firm_id' }, ['firm'])
 }
 
-describe.each(engines)('%s', (_engine, open) => {
+/** The aliases of sharded tables in a statement that it does not compare with the value of a shard. */
+function withoutShard(statement = ''): unknown[] {
+  const aliases = [...statement.matchAll(/"(?:machine|part)" as "(\w+)"/g)].map(
+    ([, alias]) => alias,
+  )
+  return aliases.filter((alias) => !statement.includes(`"${alias}"."firm_id" = $`))
+}
+
+describe.each(engines)('%s', (engine, open) => {
+  const isCitus = engine.includes('Citus')
   let app: Application
   let database: Database
   const ids: number[] = []
@@ -160,6 +182,21 @@ describe.each(engines)('%s', (_engine, open) => {
       json: { query },
     })
     return JSON.parse(response.body) as Values
+  }
+
+  /** The statements that a request sends for its answer. */
+  const statementsOf = async <T>(request: () => Promise<T>) => {
+    const statements: string[] = []
+    const listen = (message: unknown): void => {
+      const { sql } = message as { sql: string }
+      if (/"(?:machine|part)"/.test(sql)) statements.push(sql)
+    }
+    subscribe('filigree:statement', listen)
+    try {
+      return { statements, result: await request() }
+    } finally {
+      unsubscribe('filigree:statement', listen)
+    }
   }
 
   /** Related rows are ordered by their keys, which are made in order. */
@@ -309,8 +346,62 @@ describe.each(engines)('%s', (_engine, open) => {
     })
   })
 
+  const machines = [
+    { name: 'Lathe Mill', parts: [{ label: 'of Lathe Mill' }] },
+    { name: 'Saw Mill', parts: [{ label: 'of Saw Mill' }] },
+  ]
+  const groups = machines.map(({ name }) => ({ 'machine.name': name, count: 1 }))
+  it.each([
+    ['/machines?with=parts&orderBy=name', machines],
+    ['/machines?with=parts&orderBy=name&limit=1', machines.slice(0, 1)],
+    ['/machines?counts=parts&orderBy=name&limit=1', [{ name: 'Lathe Mill', partsCount: 1 }]],
+    [
+      '/machines?with=parts.machine.parts&orderBy=-name&limit=1',
+      [{ parts: [{ machine: machines[1] }] }],
+    ],
+    ['/machines?parts.label.contains=Saw&with=parts&limit=1', [machines[1]]],
+    ['/machines?parts.machine.name=Saw%20Mill&with=parts&limit=1', [machines[1]]],
+    [
+      '/parts?machine.name.contains=Mill&with=machine.parts&orderBy=-machine.name&limit=1',
+      [{ machine: machines[1] }],
+    ],
+    [
+      '/parts/aggregate?machine.name.contains=Mill&groupBy=machine.name&orderBy=machine.name&count=true',
+      groups,
+    ],
+  ])('REST reads within the shard that only the query names: %s', async (url, found) => {
+    const { statements, result } = await statementsOf(() => get(`${url}&firmId=${ids[0]}`))
+    expect(result).toMatchObject({ status: 200, body: found })
+    expect(statements).toHaveLength(1)
+    if (isCitus) expect(withoutShard(statements[0])).toStrictEqual([])
+  })
+
+  it.each([
+    ['machines(where: ONE, orderBy: [{ name: asc }]) { name parts { label } }', machines],
+    [
+      'machines(where: ONE, orderBy: [{ name: asc }], limit: 1) { partsCount parts(limit: 1) { machine { name parts { label } } } }',
+      [{ partsCount: 1, parts: [{ machine: machines[0] }] }],
+    ],
+    [
+      'machinesPage(where: ONE, first: 1, orderBy: [{ name: desc }]) { totalCount edges { node { name parts { label } } } }',
+      { totalCount: 2, edges: [{ node: machines[1] }] },
+    ],
+    [
+      'parts(where: { and: [ONE, { machine: { name: { contains: "Mill" } } }] }, limit: 1, orderBy: [{ machine: { name: desc } }]) { machine { name parts { label } } }',
+      [{ machine: machines[1] }],
+    ],
+  ])('GraphQL reads within the shard that only the query names: %s', async (field, found) => {
+    const query = `{ found: ${field.replace('ONE', `{ firmId: { eq: ${ids[0]} } }`)} }`
+    const { statements, result } = await statementsOf(() => graphql(query))
+    expect(result).toStrictEqual({ data: { found } })
+    expect(statements).toHaveLength(1)
+    if (isCitus) expect(withoutShard(statements[0])).toStrictEqual([])
+  })
+
   it('the readers of MCP, of the admin page and of exports read relations', async () => {
     const { body } = await get('/reports')
     expect(body).toMatchObject(firms.map((name) => ({ name, machines: machinesOf(name) })))
+    const ofOne = await get(`/reports/machines/${ids[0]}`)
+    expect(ofOne).toMatchObject({ status: 200, body: [...machines].reverse() })
   })
 })

@@ -63,11 +63,9 @@ function domainIn({ dataType, schema }: PostgresError): { readonly refusedDomain
 
 /**
  * Whether one statement cannot return what GraphQL asks for, so that resolvers must. A statement whose JSON contains a value
- * that GraphQL cannot represent fails by casting `!` and the value to a number. Citus refuses subqueries for each row of a
- * page, unless a condition names the shard of the related rows.
+ * that GraphQL cannot represent fails by casting `!` and the value to a number.
  */
 function isInexpressible(code: string, message: string): boolean {
-  if (code === '0A000') return message.startsWith('correlated subqueries are not supported')
   return code === '22P02' && message.includes('"!')
 }
 
