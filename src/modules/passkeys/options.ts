@@ -1,6 +1,7 @@
 /** The options of `passkeys()`, and the argument of the application's method. */
 import {
   declareOptions,
+  describeRecord,
   findMethodProblems,
   option,
   providerMethod,
@@ -47,11 +48,26 @@ function isPasskey(value: unknown): boolean {
   return typeof value === 'function' && (value === Passkey || value.prototype instanceof Passkey)
 }
 
-/** Checks the methods. Call this after all classes are defined. */
-export function findSignInProblems({ signIn, find }: PasskeysSettings): Problem[] {
+/** Checks the methods and the record. Call this after all classes are defined. */
+export function findSignInProblems({ signIn, find, credentials }: PasskeysSettings): Problem[] {
   return [
+    ...findShardProblems(credentials),
     ...findMethodProblems('signIn', signIn, 'passkeys', 'fromPasskey'),
     ...(find === undefined ? [] : findMethodProblems('find', find, 'passkeys', 'byName')),
+  ]
+}
+
+/** A sign-in without a name begins with the credential, which names no shard. */
+function findShardProblems(credentials: typeof Passkey): Problem[] {
+  const shardBy = describeRecord(credentials)?.shardBy
+  if (shardBy === undefined) return []
+  const { name } = credentials
+  return [
+    {
+      code: 'INVALID_OPTION',
+      message: `passkeys: credentials names ${name}, which is sharded by ${shardBy}, but a passkey must be found without its user.`,
+      remedy: `Remove shardBy from ${name}, and put ${shardBy} into the claim sub, so that signIn finds the user by it.`,
+    },
   ]
 }
 

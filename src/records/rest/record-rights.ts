@@ -74,6 +74,8 @@ export interface RecordDescription {
   readonly key: DescribedKey
   /** The field that counts writes. */
   readonly version: string | undefined
+  /** The field whose values decide on the shard of a row. */
+  readonly shardBy: string | undefined
   /** The fields that full-text search covers. */
   readonly search: readonly string[]
   /** The fields whose values or prefixes an index can find. */
@@ -251,13 +253,14 @@ export async function admits(
 function describeTable(table: Table): RecordDescription {
   const cached = cachedDescriptions.get(table)
   if (cached !== undefined) return cached
-  const { type, key, version, search, options, columns, relations, indexes } = table
+  const { type, key, version, shard, search, options, columns, relations, indexes } = table
   const { writes, columns: securedColumns } = policyOf(table)
   const description: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
     key: describeKey(key),
     version: version?.property,
+    shardBy: shard?.property,
     search: (search?.columns ?? []).map(({ property }) => property),
     indexed: new Set(
       indexes

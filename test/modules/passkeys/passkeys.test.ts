@@ -33,6 +33,11 @@ class Person {
   @Field('string', { default: 'open' }) state!: Generated<string>
 }
 
+@Row({ shardBy: 'tenantId' })
+class ShardedPasskey extends Passkey {
+  @Field('string') tenantId!: string
+}
+
 class Users {
   static readonly inject = [Database]
   constructor(private readonly database: Database) {}
@@ -597,6 +602,9 @@ describe('the start', () => {
     await expect(start({ find: [Users, 'toString'] })).rejects.toThrow('which is not a method')
     await expect(start({ signIn: 'x' })).rejects.toThrow('passkeys: signIn cannot be used.')
     await expect(start({ credentials: Person })).rejects.toThrow('passkeys: credentials cannot')
+    await expect(start({ credentials: ShardedPasskey })).rejects.toThrow(
+      /passkeys: credentials names ShardedPasskey, which is sharded by tenantId, .*\n.*Remove shardBy from ShardedPasskey, and put tenantId into the claim sub/,
+    )
     await expect(start({}, 'https://192.0.2.1')).rejects.toThrow('passkeys require a host name')
   })
 })

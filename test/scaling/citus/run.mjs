@@ -19,6 +19,7 @@ if (address === '') {
     'shard-relations',
     'shard-accounts',
     'shard-announcements',
+    'shard-sign-ins',
   ].map((name) => `--testMatch=**/records/${name}.test.ts`)
   // All suites use the same database.
   const options = ['--testMatch=**/*.citus.ts', ...shared, '--maxWorkers=1']
