@@ -139,7 +139,10 @@ export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnP
 /** The part of pg that the tests use. The package has no types. */
 export interface PgClient {
   connect(): Promise<void>
-  query(sql: string): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
+  query(
+    statement:
+      string | { readonly name: string; readonly text: string; readonly values: unknown[] },
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
   end(): Promise<void>
 }
 const driver = 'pg'

@@ -6,7 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { JobEntry } from 'filigree/jobs'
 import { holdRows, openLive, type LiveClient, type Message } from '../../live/live-client.js'
 import { waitUntil } from '../../wait-until.js'
+import { Client } from '../../records/postgres-server.js'
 import {
+  citusUrl,
   deadPort,
   moveWorker,
   openEmptyCitus,
@@ -42,7 +44,7 @@ const bringBack = () => moveWorker(worker, worker.host, worker.port)
 
 /** Reads and writes of a tenant, all at once. */
 function sendAll(tenant: string): Promise<Answer[]> {
-  const path = `/items/${ids.get(tenant) ?? ''}`
+  const path = pathOf(tenant)
   const query = `{ item(id: "${ids.get(tenant) ?? ''}") { name } }`
   return Promise.all(
     Array.from({ length: 5 }, () => [
@@ -53,6 +55,57 @@ function sendAll(tenant: string): Promise<Answer[]> {
       depot.graphql(tenant, query),
     ]).flat(),
   )
+}
+
+const pathOf = (tenant: string): string => `/items/${ids.get(tenant) ?? ''}`
+
+/** A client of PostgreSQL without a framework, on as many connections as a process of the framework has. */
+async function connectByHand() {
+  const clients = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const client = new Client({ connectionString: citusUrl })
+      await client.connect()
+      return client
+    }),
+  )
+  let next = 0
+  const text = 'select * from item where tenant_id = $1 and id = $2'
+  return {
+    size: clients.length,
+    /** @returns the status that a response would have */
+    find: async (tenant: string): Promise<number> => {
+      const client = clients[next++ % clients.length]
+      const values = [tenant, ids.get(tenant)]
+      return client === undefined
+        ? 500
+        : client.query({ name: 'find', text, values }).then(
+            () => 200,
+            () => 503,
+          )
+    },
+    close: () => Promise.all(clients.map((client) => client.end())),
+  }
+}
+
+/** Finds an item again and again for a second, every fiftieth time of the lost tenant. @returns the number of the others */
+async function countFound(
+  find: (tenant: string) => Promise<number>,
+  clients: number,
+): Promise<number> {
+  const end = performance.now() + 1000
+  let found = 0
+  let sent = 0
+  const send = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const tenant = ++sent % 50 === 0 ? lost : kept
+      const status = await find(tenant)
+      if (tenant === lost) expect([200, 503]).toContain(status)
+      else expect(status).toBe(200)
+      if (tenant === kept) found++
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, send))
+  return found
 }
 
 /** What a response says: its status, or the code of an error in a document. */
@@ -82,7 +135,7 @@ async function follow(tenant: string): Promise<LiveClient> {
 /** Changes the item of a tenant, and waits until its live query shows the change. */
 async function changeAndSee(tenant: string, stream: LiveClient): Promise<void> {
   const note = crypto.randomUUID()
-  const path = `/items/${ids.get(tenant) ?? ''}`
+  const path = pathOf(tenant)
   expect((await depot.send(tenant, 'PATCH', path, { note })).status).toBe(200)
   await stream.until(() => JSON.stringify(rowsOf(stream)).includes(note))
 }
@@ -97,10 +150,39 @@ describe('a worker that is lost', () => {
     expect(outcomesOf(await sendAll(lost))).toEqual(new Set(['200', '201']))
   })
 
+  it('leaves the others much of their speed while one request in fifty asks for its tenant', async () => {
+    const byHand = await connectByHand()
+    const contenders = [
+      [
+        'filigree',
+        32,
+        async (tenant: string) => (await depot.send(tenant, 'GET', pathOf(tenant))).status,
+      ],
+      ['pg by hand', byHand.size, byHand.find],
+    ] as const
+    for (const [name, clients, find] of contenders) {
+      const counts = { before: 0, lost: 0 }
+      for (let round = 0; round < 3; round++) {
+        await bringBack()
+        await countFound(find, clients)
+        counts.before += await countFound(find, clients)
+        await lose()
+        await countFound(find, clients)
+        counts.lost += await countFound(find, clients)
+      }
+      const { before, lost: after } = counts
+      console.log(
+        `${name}: with a lost worker, others have ${(after / before).toFixed(2)} of their requests (${after} of ${before})`,
+      )
+      expect(after).toBeGreaterThan(0)
+    }
+    await byHand.close()
+  })
+
   it('stops no live query of other tenants, and its own ones continue afterwards', async () => {
     const [ownStream, otherStream] = [await follow(lost), await follow(kept)]
     await lose()
-    await depot.send(lost, 'PATCH', `/items/${ids.get(lost) ?? ''}`, { note: 'x' })
+    await depot.send(lost, 'PATCH', pathOf(lost), { note: 'x' })
     await changeAndSee(kept, otherStream)
     await bringBack()
     await changeAndSee(lost, ownStream)
