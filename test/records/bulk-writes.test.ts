@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   type Application,
   bootstrap,
@@ -37,7 +38,7 @@ type Row = globalThis.Record<string, unknown>
 
 const engines = await startBothEngines()
 
-describe.each(engines)('%s: bulk writes', (_name, open) => {
+describe.each(engines)('%s: bulk writes', (name, open) => {
   let database: Database
   let wares: Repository<Ware>
   let app: Application
@@ -46,6 +47,19 @@ describe.each(engines)('%s: bulk writes', (_name, open) => {
     const headers = { 'content-type': 'application/json' }
     const response = await app.inject({ method: 'POST', url: '/graphql', headers, body })
     return JSON.parse(response.body) as { data: Row; errors?: Row[] }
+  }
+  const statementsOf = async <T>(work: () => Promise<T>) => {
+    const statements: string[] = []
+    const listen = (message: unknown): void => {
+      const { sql, database: one } = message as { sql: string; database: unknown }
+      if (one === database) statements.push(sql)
+    }
+    subscribe('filigree:statement', listen)
+    try {
+      return { statements, result: await work() }
+    } finally {
+      unsubscribe('filigree:statement', listen)
+    }
   }
   const skus = async (): Promise<string[]> => (await wares.list()).map(({ sku }) => sku)
 
@@ -75,6 +89,19 @@ describe.each(engines)('%s: bulk writes', (_name, open) => {
     expect(duplicate).toMatchObject({ status: 409, errors: [{ path: '1.sku' }] })
     expect(await skus()).toEqual(['b', 'a', 'c'])
     expect(await wares.createMany([])).toEqual([])
+  })
+
+  it('creates more rows than one statement may have, in order or none', async () => {
+    const rows = Array.from({ length: 5100 }, (_, index) => ({ sku: `s${(index * 617) % 5100}` }))
+    const { statements, result } = await statementsOf(() => wares.createMany(rows))
+    expect(result.map(({ sku }) => sku)).toStrictEqual(rows.map(({ sku }) => sku))
+    if (name === 'PostgreSQL') expect(statements.length).toBeLessThan(20)
+    const others = Array.from({ length: 5100 }, (_, index) => ({ sku: `o${index}` }))
+    const duplicate = await failure(wares.createMany([...others, { sku: 's7' }, { sku: 'p' }]))
+    expect(duplicate).toMatchObject({ status: 409, errors: [{ path: '5100.sku' }] })
+    const invalid = await failure(wares.createMany([...others, { sku: 'p', stock: -1 }]))
+    expect(invalid).toMatchObject({ status: 400, errors: [{ path: '5100.stock' }] })
+    expect(await wares.count()).toBe(5100)
   })
 
   it('updates all rows in order, or none', async () => {

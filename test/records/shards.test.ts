@@ -214,6 +214,12 @@ describe.each(engines)('%s', (engine, open) => {
     }))
     expect(await tasks.insertMany(rows)).toBe(450)
     expect(await tasks.count({ tenantId: 'c' })).toBe(150)
+    const many = Array.from({ length: 5100 }, (_, n) => ({ tenantId: `e${n % 3}`, title: `t${n}` }))
+    const before = watch.statements.length
+    expect((await tasks.createMany(many)).map(({ title }) => title)).toStrictEqual(
+      many.map(({ title }) => title),
+    )
+    if (engine !== 'SQLite') expect(watch.statements.length - before).toBeLessThan(20)
     const created = await bills.createMany([
       { tenantId: 1, text: 'x' },
       { tenantId: 2, text: 'y' },

@@ -33,6 +33,8 @@ import {
   updateWithOneStatement,
   createWithOneStatement,
   deleteWithOneStatement,
+  isWrittenInParts,
+  maxRows,
   type ErrorOfRow,
 } from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
@@ -166,6 +168,7 @@ export class CallerWriter {
   /** @returns the created rows in the order of the list. @throws {HttpError} as `create` */
   createAll(rows: RowList<WriteTree>): MaybePromise<Instance[]> {
     const { table, values, treeAt } = rows
+    if (isWrittenInParts(table, values)) return this.#createInParts(rows)
     const errorOf = this.#errorsOf(treeAt)
     return this.#writeAll(
       this.#needOnlyFieldChecks(values.length, treeAt),
@@ -182,6 +185,19 @@ export class CallerWriter {
         )
       },
     )
+  }
+
+  /** Creates more rows than one statement has, all or none. A part that fails is written row by row. */
+  #createInParts({ table, values, treeAt }: RowList<WriteTree>): Promise<Instance[]> {
+    return this.#begin(async () => {
+      const created: Instance[] = []
+      for (let first = 0; first < values.length; first += maxRows) {
+        const part = values.slice(first, first + maxRows)
+        const partTreeAt = (index: number): WriteTree => treeAt(first + index)
+        created.push(...(await this.createAll({ table, values: part, treeAt: partTreeAt })))
+      }
+      return created
+    }, undefined)
   }
 
   /**

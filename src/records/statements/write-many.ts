@@ -22,6 +22,7 @@ import { withShard } from './shard.js'
 import { readSums } from './additions.js'
 import { withAnnouncement, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { referencesToMarked } from './marked-references.js'
+import { selfReferencesOf } from './reference-order.js'
 import { toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
@@ -29,10 +30,16 @@ import type { InputCheck } from '../../fields/compile-input.js'
 import { removeIdentity } from './write-options.js'
 
 /** The maximum number of rows in one statement. */
-const maxRows = 5000
+export const maxRows = 5000
 
 /** Adds the names of a row to an error about its values. */
 export type ErrorOfRow = (error: unknown, index: number) => unknown
+
+/** Whether new rows need several statements. Rows that refer to each other are ordered together, so they have no parts. */
+export function isWrittenInParts(table: Table, rows: readonly object[]): boolean {
+  if (rows.length <= maxRows || table.hasWriteHooks) return false
+  return selfReferencesOf(table).length === 0 && !rows.some((row) => namesRelations(table, row))
+}
 
 /** @returns the records in order; `undefined` if the rows must be written one by one */
 export function createWithOneStatement(
