@@ -603,7 +603,7 @@ describe('the start', () => {
     await expect(start({ signIn: 'x' })).rejects.toThrow('passkeys: signIn cannot be used.')
     await expect(start({ credentials: Person })).rejects.toThrow('passkeys: credentials cannot')
     await expect(start({ credentials: ShardedPasskey })).rejects.toThrow(
-      /passkeys: credentials names ShardedPasskey, which is sharded by tenantId, .*\n.*Remove shardBy from ShardedPasskey, and put tenantId into the claim sub/,
+      /passkeys: credentials names ShardedPasskey, which is sharded by tenantId,[^]*Remove shardBy from ShardedPasskey, and put tenantId into the claim sub/,
     )
     await expect(start({}, 'https://192.0.2.1')).rejects.toThrow('passkeys require a host name')
   })

@@ -150,7 +150,7 @@ describe('a worker that is lost', () => {
     expect(outcomesOf(await sendAll(lost))).toEqual(new Set(['200', '201']))
   })
 
-  it('leaves the others much of their speed while one request in fifty asks for its tenant', async () => {
+  it('serves the others while one request in fifty asks for its tenant', async () => {
     const byHand = await connectByHand()
     const contenders = [
       [
@@ -206,7 +206,7 @@ describe('a worker that is lost', () => {
 })
 
 describe('connections of the coordinator to its workers', () => {
-  it('may end at any time: each response is a success or a 503', async () => {
+  it('may end at any time: each response is a success, or can be sent again', async () => {
     let isOver = false
     const answers: Answer[] = []
     const send = async (): Promise<void> => {
@@ -219,8 +219,9 @@ describe('connections of the coordinator to its workers', () => {
     isOver = true
     await sending
     const outcomes = outcomesOf(answers)
-    for (const expected of ['200', '201', '503 with Retry-After', 'DATABASE_UNAVAILABLE'])
-      outcomes.delete(expected)
+    // Changes of the same row may conflict longer than a request runs again.
+    const again = ['503 with Retry-After', '409 with Retry-After', 'DATABASE_UNAVAILABLE']
+    for (const expected of ['200', '201', ...again]) outcomes.delete(expected)
     expect(outcomes).toEqual(new Set())
     for (const tenant of [lost, kept])
       expect(outcomesOf(await sendAll(tenant))).toEqual(new Set(['200', '201']))
