@@ -33,6 +33,13 @@ export interface Incoming extends ByteStream {
    * @param name in lower case
    */
   readonly joinedHeader?: (name: string) => string | null
+  /**
+   * Set by requests that can read a short body in one piece, which costs less than events.
+   *
+   * @param take receives the bytes. What it throws rejects the promise
+   * @returns undefined for a body that is read by events. Rejects if the connection broke
+   */
+  readWhole?(take: (bytes: Buffer) => void): Promise<void> | undefined
   readonly httpVersion: string
   /** The connection's peer; `encrypted` is true over TLS. */
   readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }

@@ -1,11 +1,11 @@
 /** Reads text and JSON of clients. Source: decisions, Requests; RFC 8259. */
 
-import { isUtf8 } from 'node:buffer'
 import { HttpError } from '../../errors/http-error.js'
 import { InexactNumberError, parseJson } from '../../core/json.js'
 import { maxJsonDepth } from '../limits.js'
 
-const byteOrderMark = 0xfeff
+/** Removes a byte order mark. Of the ways to decode bytes, it is the fastest for short texts, by far on Bun. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Decodes the bytes of a body as UTF-8. Source: decisions, Requests; RFC 3629.
@@ -14,12 +14,11 @@ const byteOrderMark = 0xfeff
  * @throws {HttpError} 400 `INVALID_UTF8`
  */
 export function readText(bytes: Buffer): string {
-  const text = bytes.toString('utf8')
-  // Decoding replaces malformed bytes by this character. Most texts do not contain it, so the exact check rarely runs.
-  if (text.includes('\ufffd') && !isUtf8(bytes)) {
-    throw new HttpError(400, 'The body is not valid UTF-8.', { code: 'INVALID_UTF8' })
+  try {
+    return decoder.decode(bytes)
+  } catch (cause) {
+    throw new HttpError(400, 'The body is not valid UTF-8.', { code: 'INVALID_UTF8', cause })
   }
-  return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
 }
 
 /** The maximum number of keys of an object. `JSON.parse` needs 100 ms for 90,000 different ones. */

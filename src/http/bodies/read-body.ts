@@ -142,18 +142,35 @@ function readComplete(
   plan: BodyPlan,
   reader: BodyReader,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const limit = plan.limits.body
-    const expected = announcedLength(request.incoming, limit)
+  const { incoming } = request
+  const limit = plan.limits.body
+  const take = (bytes: Buffer): void => {
+    if (bytes.length > limit) throw tooLarge('The body', limit)
+    received.timeLimit = undefined
+    accept(received, plan, reader, bytes)
+  }
+  try {
+    const expected = announcedLength(incoming, limit)
     requestBody(request)
-    collect(request.incoming, { limit, expected }, (failure, bytes) => {
+    return incoming.readWhole?.(take) ?? readEvents(incoming, { limit, expected }, take)
+  } catch (error) {
+    return Promise.reject(error as Error)
+  }
+}
+
+function readEvents(
+  incoming: Incoming,
+  options: CollectOptions,
+  take: (bytes: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    collect(incoming, options, (failure, bytes) => {
       if (failure !== undefined) {
         reject(failure)
         return
       }
       try {
-        received.timeLimit = undefined
-        accept(received, plan, reader, bytes)
+        take(bytes)
         resolve()
       } catch (error) {
         const refusal = error as Error

@@ -3,6 +3,7 @@
  * them, so some limits differ: docs/compatibility.md. Source: Bun's documentation, HTTP server.
  */
 import type { AddressInfo } from 'node:net'
+import { LinkedList, type ListItem } from '../../core/collections.js'
 import { HttpError, toErrorBody } from '../../errors/http-error.js'
 import type { HeaderList } from '../header-list.js'
 import type { Listener, ListenerOptions } from '../listener.js'
@@ -125,6 +126,10 @@ export function createBunServer(bun: BunRuntime, options: BunServerOptions): Lis
 
 /** Bun's maximum, in seconds. */
 const maxIdleTimeout = 255
+/** Seconds between two ticks of Bun's clock of idle connections. A shorter time may end at once, a longer one does not. */
+const bunTick = 4
+/** Milliseconds between two checks of pending requests: several in a tick. */
+const checkInterval = 1000
 /** Seconds without any byte, after which a WebSocket is closed. Clients reply to pings more often. */
 const socketIdleTimeout = 60
 /** How often another free port is tried, if it is in use on the second address of `localhost`. */
@@ -139,9 +144,14 @@ class BunListener implements Listener {
   /** Seconds. */
   readonly #keepAlive: number
   readonly #stall: number
-  /** Requests without a complete response, and WebSockets. */
-  #pendingCount = 0
+  /** Requests without a complete response. */
+  readonly #pending = new LinkedList<PendingRequest>()
+  #socketCount = 0
+  /** Whether requests have come since the last check. */
+  #hasServed = false
+  /** When the last check found requests. */
   #servedAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
 
   constructor(bun: BunRuntime, options: BunServerOptions) {
     this.#bun = bun
@@ -160,6 +170,9 @@ class BunListener implements Listener {
 
   async listen(port: number, host: string): Promise<string> {
     this.#pressure.start()
+    this.#timer ??= setInterval(() => {
+      this.#check()
+    }, checkInterval).unref()
     if (host.toLowerCase() !== 'localhost') return this.#listenAt(port, host)
     // Clients may resolve the name to either address.
     for (let attempts = 1; ; attempts++) {
@@ -176,12 +189,21 @@ class BunListener implements Listener {
     const { linger, drain, keepAlive } = this.#options.times
     const takesNew = this.#options.takesNew ?? true
     const began = performance.now()
+    this.#check()
     // Connected clients, which are told meanwhile that their connections end.
     if (takesNew && began - this.#servedAt < keepAlive) await wait(Math.min(linger, drain))
     const stopped = this.#stop(false)
     await Promise.race([stopped, wait(Math.max(0, drain - (performance.now() - began)))])
     await this.#stop(true)
+    clearInterval(this.#timer)
     this.#servers.length = 0
+  }
+
+  /** Lets the connections of pending requests be idle. To tell Bun so costs a short request a twentieth of its time. */
+  #check(): void {
+    if (this.#hasServed) this.#servedAt = performance.now()
+    this.#hasServed = false
+    for (const pending of this.#pending.toArray()) pending.mayIdle()
   }
 
   async #stop(all: boolean): Promise<void> {
@@ -229,12 +251,12 @@ class BunListener implements Listener {
     const incoming = new WebIncoming(request, new BunPeer(request, server))
     const outgoing = new WebOutgoing(request, incoming, this.#form)
     const { serve, refuse, bounds, sockets } = this.#options
-    this.#servedAt = performance.now()
+    this.#hasServed = true
     if (this.#pressure.isOver) refuse(incoming, outgoing, overloadRefusal())
-    else if (this.#pendingCount >= bounds.connections) {
+    else if (this.#pending.size + this.#socketCount >= bounds.connections) {
       refuse(incoming, outgoing, connectionRefusal())
     } else {
-      if (sockets?.isAt(incoming.url) === true) {
+      if (sockets !== undefined && request.method === 'GET' && sockets.isAt(incoming.url)) {
         const taken = sockets.take(incoming, (options) => server.upgrade(request, options))
         if (taken !== undefined) return taken === 'upgraded' ? undefined : taken
       }
@@ -255,7 +277,7 @@ class BunListener implements Listener {
       // Bun drops messages above it. Clients that read too slowly are disconnected earlier.
       backpressureLimit: 2 ** 31 - 1,
       open: (socket) => {
-        this.#pendingCount++
+        this.#socketCount++
         socket.data.opened(socket)
       },
       message: ({ data }, message) => {
@@ -272,7 +294,7 @@ class BunListener implements Listener {
         data.drained()
       },
       close: ({ data }) => {
-        this.#pendingCount--
+        this.#socketCount--
         data.closed()
       },
     }
@@ -280,12 +302,14 @@ class BunListener implements Listener {
 
   /** Waits for a response, and until its stream ends. Meanwhile the connection may be idle. */
   #follow(request: Request, server: BunServer, outgoing: WebOutgoing): Promise<Response> {
-    this.#pendingCount++
-    server.timeout(request, 0)
+    const pending = new PendingRequest(request, server)
+    this.#pending.add(pending)
+    if (this.#keepAlive <= bunTick) pending.mayIdle()
     const done = (): void => {
-      this.#pendingCount--
-      this.#servedAt = performance.now()
-      server.timeout(request, outgoing.isLong ? this.#stall : this.#keepAlive)
+      this.#pending.delete(pending)
+      this.#hasServed = true
+      if (outgoing.isLong) server.timeout(request, this.#stall)
+      else if (pending.isIdle) server.timeout(request, this.#keepAlive)
     }
     return new Promise((resolve) => {
       outgoing.onBegin(() => {
@@ -294,6 +318,28 @@ class BunListener implements Listener {
         resolve(outgoing.response ?? cutOffResponse())
       })
     })
+  }
+}
+
+/** A request without a complete response. */
+class PendingRequest implements ListItem<PendingRequest> {
+  previous: PendingRequest | undefined = undefined
+  next: PendingRequest | undefined = undefined
+  isListed = false
+  /** Whether its connection may be idle. */
+  isIdle = false
+  readonly #request: Request
+  readonly #server: BunServer
+
+  constructor(request: Request, server: BunServer) {
+    this.#request = request
+    this.#server = server
+  }
+
+  mayIdle(): void {
+    if (this.isIdle) return
+    this.isIdle = true
+    this.#server.timeout(this.#request, 0)
   }
 }
 

@@ -5,8 +5,8 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming } from '../node-messages.js'
+import { clientLeft } from '../refusals.js'
 import { LazyEmitter } from './lazy-emitter.js'
-import { currentTurn } from './turn.js'
 
 /** Bodies up to this length are read as a whole. A stream would cost a small body more than its JSON. */
 const maxWholeBody = 256 * 1024
@@ -23,8 +23,8 @@ export class WebIncoming extends LazyEmitter implements Incoming {
   readonly socket: Incoming['socket']
   destroyed = false
   readableEnded = false
-  /** The turn of the event loop in which a body arrived that was read as a whole. */
-  arrivalTurn = -1
+  /** The millisecond in which a body arrived that was read as a whole. */
+  arrivalTime = -1
   readonly #request: Request
   #headers: IncomingHttpHeaders | undefined
   #rawHeaders: readonly string[] | undefined
@@ -69,6 +69,23 @@ export class WebIncoming extends LazyEmitter implements Incoming {
     return this
   }
 
+  /** Reads the body in one piece, if its length is known and short. */
+  readWhole(take: (bytes: Buffer) => void): Promise<void> | undefined {
+    if (this.#isReading || this.destroyed || !this.#isShort) return undefined
+    this.#isReading = true
+    return this.#request.arrayBuffer().then(
+      (buffer) => {
+        this.arrivalTime = Date.now()
+        this.readableEnded = true
+        take(Buffer.from(buffer))
+      },
+      (cause: unknown) => {
+        this.destroy()
+        throw clientLeft(cause)
+      },
+    )
+  }
+
   pause(): this {
     this.#isFlowing = false
     return this
@@ -106,6 +123,10 @@ export class WebIncoming extends LazyEmitter implements Incoming {
     return new URL(this.#request.url).host
   }
 
+  get #isShort(): boolean {
+    return Number(this.headers['content-length'] ?? Infinity) <= maxWholeBody
+  }
+
   #readHeaders(): IncomingHttpHeaders {
     const sent: Headers & BunHeaders = this.#request.headers
     const headers = sent.toJSON?.() ?? Object.fromEntries(sent)
@@ -119,10 +140,9 @@ export class WebIncoming extends LazyEmitter implements Incoming {
   }
 
   async #read(): Promise<void> {
-    const length = Number(this.headers['content-length'] ?? Infinity)
-    if (length <= maxWholeBody) {
+    if (this.#isShort) {
       const bytes = await this.#request.arrayBuffer()
-      this.arrivalTurn = currentTurn()
+      this.arrivalTime = Date.now()
       const pushed = this.#push(Buffer.from(bytes))
       if (pushed !== undefined) await pushed
     } else if (this.#request.body !== null) await this.#readStream(this.#request.body)

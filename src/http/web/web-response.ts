@@ -6,7 +6,6 @@ import type { EventEmitter } from 'node:events'
 import type { Outgoing } from '../node-messages.js'
 import { isBodyless } from '../response-head.js'
 import { LazyEmitter } from './lazy-emitter.js'
-import { currentTurn } from './turn.js'
 import type { WebIncoming } from './web-request.js'
 
 /** What a response of the web standard accepts. Node's types have no name for it. */
@@ -211,9 +210,12 @@ export class WebOutgoing extends LazyEmitter implements Outgoing {
     return this
   }
 
-  /** Reading the signal makes one, which costs a request with a body a seventh of its time on Bun. */
+  /**
+   * Reading the signal makes one, which costs a request with a body a seventh of its time on Bun. A client whose body has
+   * just arrived is there.
+   */
   #hasLeft(): boolean {
-    return this.#incoming.arrivalTurn !== currentTurn() && this.#request.signal.aborted
+    return this.#incoming.arrivalTime !== Date.now() && this.#request.signal.aborted
   }
 
   get #isHead(): boolean {
