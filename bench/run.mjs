@@ -11,6 +11,7 @@ import { formatRow } from './harness/table.mjs'
 import { rows as arena } from './rows/arena.mjs'
 import { row as bootstrap } from './rows/bootstrap.mjs'
 import { rows as bun } from './rows/bun.mjs'
+import { citusRows } from './rows/citus.mjs'
 import { row as drivers } from './rows/drivers.mjs'
 import { row as firstResponse } from './rows/first-response.mjs'
 import { row as get } from './rows/get.mjs'
@@ -51,6 +52,7 @@ const all = [
   graphqlOne,
   messages,
   ...postgres,
+  ...(process.env.TEST_CITUS_URL ? citusRows(process.env.TEST_CITUS_URL) : []),
   ...arena,
   scans,
   routes,
