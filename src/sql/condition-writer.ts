@@ -285,13 +285,13 @@ export class ConditionWriter {
     return limit === undefined ? test : sql`(${test} and ${limit})`
   }
 
-  /** For calls that are combined: the planner leaves partitions out only by a list of all values. */
+  /** For calls that are combined: partitions are left out only by the values of all calls. */
   #ofBatch(columns: readonly Column[], alias: string, values: readonly Sql[]): Sql | undefined {
     const index = columns.findIndex(({ partition, name: own }) => partition === own)
     const [column, value] = [columns[index], values[index]]
     if (column === undefined || value === undefined) return undefined
     if (this.#context.dialect.tables.partitions === undefined) return undefined
-    return inBatches(value, [` and ${name(alias, column.name)} = any(`, ')'])
+    return inBatches(value, name(alias, column.name))
   }
 
   /** A column of the alias's row as it is compared, or its derived value. */

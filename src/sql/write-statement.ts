@@ -108,16 +108,16 @@ function batchingOf(
   tree: Query | Change,
   dialect: Dialect,
   text: Sql | undefined,
-): Pick<Statement, 'print' | 'prunesLate'> {
+): Pick<Statement, 'print' | 'prunesAtStart'> {
   if (text === undefined || !dialect.can.batchedCalls) return {}
   const partitions = dialect.tables.partitions && partitionsReadByKey(tree)
   if (partitions === 'keys') return {}
-  return { print: printerOf(text), prunesLate: partitions?.areFew ?? false }
+  return { print: printerOf(text), prunesAtStart: partitions?.areFew ?? false }
 }
 
 /** Apart from `writeStatement`, so that it keeps nothing but the text in memory. */
 function printerOf(text: Sql): Statement['print'] {
-  return (valueAt, listAt) => toText(text, valueAt, listAt).sql
+  return (valueAt, isAnyOf) => toText(text, valueAt, isAnyOf).sql
 }
 
 function writeQuery(query: Query, writer: RowWriter): Sql {
@@ -185,12 +185,12 @@ function oneRowOf(
     own: quote(own),
     key: keyPlaceholders(table.key, key, order),
     partitionPart: partitionPartOf(table.key, dialect),
-    print: (valueAt, listAt) => {
+    print: (valueAt, isAnyOf) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
       const rest = toText(
         condition,
         (position) => valueAt(headOrder.length + position),
-        listAt && ((position) => listAt(headOrder.length + position)),
+        isAnyOf && ((column, position) => isAnyOf(column, headOrder.length + position)),
       )
       return { head: headSql, condition: rest.sql }
     },

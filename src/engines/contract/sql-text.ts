@@ -1,5 +1,6 @@
 /** SQL text that is composed of pieces: names, literals, and slots for values. */
 import { quote } from './quote.js'
+import type { AnyOfSql } from './statement.js'
 
 declare const mark: unique symbol
 
@@ -53,9 +54,12 @@ export function partSlot(position: number, part: number): Sql {
   return `${edge}${position}/${part}${edge}` as Sql
 }
 
-/** A piece for statements that combine several calls: SQL around the list of their values. Other statements lack it. */
-export function inBatches(value: Sql, [before, after]: SqlWrapper): Sql {
-  return `${edge}${[value.slice(1, -1), before, after].join(batchEdge)}${edge}` as Sql
+/**
+ * A piece for statements that combine several calls: an `and`, and a test that the column has the value of any of them. Other
+ * statements lack it.
+ */
+export function inBatches(value: Sql, column: Sql): Sql {
+  return `${edge}${value.slice(1, -1)}${batchEdge}${column}${edge}` as Sql
 }
 
 const batchEdge = '\u0001'
@@ -89,22 +93,22 @@ export function filled(text: string, pieces: Readonly<Record<string, Sql>>): Sql
  * Converts the pieces to the text for a database.
  *
  * @param placeholder as `Dialect.placeholder`
- * @param listAt for a statement that combines several calls: the list of their values for a placeholder
+ * @param isAnyOf for a statement that combines several calls
  * @returns the text, and for each placeholder the position of its value, or a part of a value
  */
 export function toText(
   piece: Sql,
   placeholder: (position: number) => string,
-  listAt?: (position: number) => string,
+  isAnyOf?: AnyOfSql,
 ): { readonly sql: string; readonly order: readonly (number | SlotPart)[] } {
   const order: (number | SlotPart)[] = []
   const parts = piece.split(edge)
   let text = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {
-    const [value = '', before, after] = (parts[at] as string).split(batchEdge)
-    if (before === undefined) text += placeholder(order.push(readSlot(value)))
-    else if (listAt !== undefined)
-      text += before + listAt(positionIn(order, readSlot(value))) + (after ?? '')
+    const [value = '', column] = (parts[at] as string).split(batchEdge)
+    if (column === undefined) text += placeholder(order.push(readSlot(value)))
+    else if (isAnyOf !== undefined)
+      text += ` and ${isAnyOf(column, positionIn(order, readSlot(value)))}`
     text += parts[at + 1] as string
   }
   return { sql: text, order }

@@ -6,6 +6,9 @@
 /** Returns the SQL to print in place of the placeholder of a value, from 1. */
 export type ValueSqlAt = (position: number) => string
 
+/** Returns a test that a column, quoted, has the value of a placeholder, from 1, of any of several calls. */
+export type AnyOfSql = (column: string, position: number) => string
+
 /** The SQL of an insert of one row, from which an engine can make a statement for several calls. */
 export interface OneNewRow {
   /** The SQL before ` values (`, in which the placeholders are in order. */
@@ -32,7 +35,7 @@ export interface OneRowChange {
   /** Prints the SQL before ` where `, and the condition. */
   readonly print: (
     valueAt: ValueSqlAt,
-    listAt?: ValueSqlAt,
+    isAnyOf?: AnyOfSql,
   ) => { readonly head: string; readonly condition: string }
   /** The part of the key, from 0, of which partitions have ranges. 0 for a key of one column. Undefined: no partitions. */
   readonly partitionPart?: number | undefined
@@ -99,15 +102,14 @@ export interface Statement {
   /** With which calls it may be batched. Default: none. */
   readonly together?: Together | undefined
   /**
-   * Prints the SQL of a read for a statement that combines calls with different values. `listAt` returns the list of all
-   * calls' values of a placeholder. Undefined: they are not combined.
+   * Prints the SQL of a read for a statement that combines calls with different values. Undefined: they are not combined.
    */
-  readonly print?: ((valueAt: ValueSqlAt, listAt?: ValueSqlAt) => string) | undefined
+  readonly print?: ((valueAt: ValueSqlAt, isAnyOf?: AnyOfSql) => string) | undefined
   /**
-   * It reads one row by the key of a table with few partitions: a combined statement leaves the other partitions out while it
-   * runs, so that it need not be planned for its keys each time.
+   * It reads one row by the key of a table with few partitions: a combined statement leaves the other partitions out when it
+   * starts, so that it need not be planned for its keys each time.
    */
-  readonly prunesLate?: boolean
+  readonly prunesAtStart?: boolean
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
   /** The columns that its values are compared with or written to, by the position of the value. */

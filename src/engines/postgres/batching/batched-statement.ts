@@ -4,12 +4,14 @@
  */
 import type { Engine, Statement } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
-import type { OneRowChange, ValueSqlAt } from '../../contract/statement.js'
+import type { AnyOfSql, OneRowChange, ValueSqlAt } from '../../contract/statement.js'
 import { postgresLists } from '../bulk-insert.js'
 
 export interface BatchedStatement {
   /** Returns the rows of all calls. The last column is the number of the call, from 1. */
   readonly statement: Statement
+  /** The maximum number of calls. Undefined: any number. */
+  readonly maxCalls?: number
   /** Converts the values of the calls to one list for each placeholder. */
   readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
 }
@@ -40,25 +42,73 @@ export async function prepareBatch(
 
 /** @returns `undefined` if the statement has no placeholders, or cannot be printed with other values */
 export function writeBatchedRead(
-  { print, tables, prunesLate }: Statement,
+  { print, tables, prunesAtStart }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (print === undefined || types.length === 0) return undefined
-  const calls =
-    prunesLate === true
-      ? `${callRowsSql(types, hiddenList)} cross join lateral (${print(callValues(types))} offset 0)`
-      : `${callRowsSql(types)} cross join lateral (${print(callValues(types), callLists(types))})`
-  return {
-    statement: Object.freeze({
-      sql: `select filigree_rows.*, ${callNumberSql} from ${calls} as filigree_rows`,
-      kind: 'select',
-      tables,
-      mayWait: false,
-      for: 'client',
-      together: 'calls',
-    }),
-    toLists: toColumnLists(types),
+  if (prunesAtStart === true) return writeBatchedFind(print, tables, types)
+  const calls = `${callRowsSql(types)} cross join lateral (${print(callValues(types), isInList(types))})`
+  return { statement: readOfCalls(calls, tables), toLists: toColumnLists(types) }
+}
+
+/** The maximum number of calls that find rows in partitions. More comparisons would cost more than further statements. */
+const maxFinds = 16
+
+/**
+ * Finds one row for each call in a table with partitions, by a statement that the server plans once. Partitions without a row
+ * of any call are left out when the statement starts, by a comparison with a placeholder for each call, and the others for
+ * each call. Without that, each partition costs as much as a find. The limit makes a plan of all partitions seem as cheap
+ * as one for given keys, which would be planned each time. Sources: PostgreSQL, PREPARE; Partition Pruning.
+ */
+function writeBatchedFind(
+  print: NonNullable<Statement['print']>,
+  tables: readonly string[],
+  types: readonly string[],
+): BatchedStatement {
+  /** The positions of the values that are compared for each call. */
+  const compared: number[] = []
+  const isAnyOf: AnyOfSql = (column, position) => {
+    const first = types.length + compared.length * maxFinds + 1
+    compared.push(position)
+    const values = Array.from(
+      { length: maxFinds },
+      (_, index) => `$${first + index}::${types[position - 1] ?? ''}`,
+    )
+    const last = values.pop() ?? ''
+    // One comparison has another form, so that the planner makes no list of them, which would be searched in each index.
+    const tests = [
+      ...values.map((value) => `${column} = ${value}`),
+      `(${column} >= ${last} and ${column} <= ${last})`,
+    ]
+    return `(${tests.join(' or ')})`
   }
+  const found = `select * from (${print(callValues(types), isAnyOf)}) as filigree_found limit 1`
+  const toLists = toColumnLists(types)
+  return {
+    statement: readOfCalls(
+      `${callRowsSql(types, hiddenList)} cross join lateral (${found})`,
+      tables,
+    ),
+    maxCalls: maxFinds,
+    toLists: (calls) => [
+      ...toLists(calls),
+      ...compared.flatMap((position) =>
+        Array.from({ length: maxFinds }, (_, call) => calls[call]?.[position - 1] ?? null),
+      ),
+    ],
+  }
+}
+
+/** @param calls SQL of the rows of the calls, joined with the rows that each of them reads */
+function readOfCalls(calls: string, tables: readonly string[]): Statement {
+  return Object.freeze({
+    sql: `select filigree_rows.*, ${callNumberSql} from ${calls} as filigree_rows`,
+    kind: 'select',
+    tables,
+    mayWait: false,
+    for: 'client',
+    together: 'calls',
+  })
 }
 
 /**
@@ -72,7 +122,7 @@ export function writeBatchedUpdate(
   if (oneRow === undefined) return undefined
   const { print, returning } = oneRow
   const lockedRows = lockedCallsSql(oneRow, types)
-  const { head, condition } = print(callValues(types), callLists(types))
+  const { head, condition } = print(callValues(types), isInList(types))
   return {
     statement: Object.freeze({
       sql: `${head} from (${lockedRows}) as filigree_call where ${condition}${returning}, ${callNumberSql}`,
@@ -110,7 +160,7 @@ function inPartitionsSql(
 ): string {
   const part = partitionPart === undefined ? undefined : key[partitionPart]
   if (part === undefined) return ''
-  return ` and ${own}.${part.column} = any(${callLists(types)(part.position)})`
+  return ` and ${isInList(types)(`${own}.${part.column}`, part.position)}`
 }
 
 /** An index finds a list of keys in one scan. @returns `undefined` for a key of several columns */
@@ -118,7 +168,7 @@ function isAmongSql({ own, key }: OneRowChange, types: readonly string[]): strin
   const [only, second] = key
   if (only === undefined || second !== undefined) return undefined
   const { column, position } = only
-  return `${own}.${column} = any($${position}::${types[position - 1] ?? ''}[])`
+  return isInList(types)(`${own}.${column}`, position)
 }
 
 /**
@@ -226,8 +276,7 @@ const callNumberSql = 'filigree_call.filigree_place::integer'
 
 /**
  * Hides the number of calls from the planner, so that a plan for given values never seems cheaper than one for all values: the
- * server then plans the statement once. The latter leaves out partitions for each call, where an `offset` keeps the planner
- * from joining all partitions with the calls. Source: PostgreSQL, PREPARE; Partition Pruning; plancache.c.
+ * server then plans the statement once. Source: PostgreSQL, PREPARE; plancache.c.
  */
 const hiddenList = (list: string): string => `(select ${list})`
 
@@ -252,9 +301,9 @@ function callValues(types: readonly string[]): ValueSqlAt {
   }
 }
 
-/** The values of all calls, in place of the placeholders. */
-function callLists(types: readonly string[]): ValueSqlAt {
-  return (position) => `$${position}::${types[position - 1] ?? ''}[]`
+/** Tests that a column has a value of any call, by the list of them. */
+function isInList(types: readonly string[]): AnyOfSql {
+  return (column, position) => `${column} = any($${position}::${types[position - 1] ?? ''}[])`
 }
 
 function toColumnLists(types: readonly string[]): BatchedStatement['toLists'] {

@@ -120,7 +120,7 @@ export class WaitingCall {
 const maxBatchValues = 500
 /** The maximum number of result rows of a call that is batched. */
 const maxPageRows = 50
-/** With so many waiting calls, another batch is sent while one is running. */
+/** With so many waiting calls, another batch is sent while one is running, unless fewer fill one. */
 const largeBacklog = 100
 /** After so many batches that failed although their calls succeed separately, the statement is no longer batched. */
 const maxGroupFailures = 3
@@ -171,7 +171,17 @@ export class ReadQueue {
 
   wait(call: WaitingCall): void {
     this.#waiting.push(call)
-    if (this.#waiting.length >= largeBacklog && this.#inFlight < this.#maxInFlight) this.#send()
+    if (this.#waiting.length >= this.#fullBatch && this.#inFlight < this.#maxInFlight) this.#send()
+  }
+
+  /** With so many waiting calls, another batch is sent while one is running. */
+  get #fullBatch(): number {
+    return this.#maxCalls ?? largeBacklog
+  }
+
+  /** The maximum number of calls in a batch. */
+  get #maxCalls(): number | undefined {
+    return typeof this.#batched === 'object' ? this.#batched.maxCalls : undefined
   }
 
   /**
@@ -201,7 +211,7 @@ export class ReadQueue {
     if (first !== undefined && callsByValues.length === 1 && callsByValues[0]?.length === 1)
       this.#sendAlone(first)
     else if (first !== undefined) this.#sendTogether(callsByValues, batched)
-    if (this.#waiting.length >= largeBacklog && this.#inFlight < this.#maxInFlight) this.#send()
+    if (this.#waiting.length >= this.#fullBatch && this.#inFlight < this.#maxInFlight) this.#send()
   }
 
   /**
@@ -216,6 +226,7 @@ export class ReadQueue {
       const same = callsByValues.get(key)
       if (same === undefined) size += sizeOf(this.#statement, call.values)
       if (size > maxBatchValues && callsByValues.size > 0) break
+      if (same === undefined && callsByValues.size === this.#maxCalls) break
       count++
       if (call.isOver) continue
       if (same === undefined) callsByValues.set(key, [call])
