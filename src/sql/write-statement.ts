@@ -112,7 +112,16 @@ function batchingOf(
   if (text === undefined || !dialect.can.batchedCalls) return {}
   const partitions = dialect.tables.partitions && partitionsReadByKey(tree)
   if (partitions === 'keys') return {}
-  return { print: printerOf(text), prunesAtStart: partitions?.areFew ?? false }
+  return { print: printerOf(text), prunesAtStart: isFindInFewPartitions(tree, dialect) }
+}
+
+/**
+ * Whether a limit of one row, which changes no result, makes a plan of all partitions seem as cheap as one for given values. The
+ * server then plans the statement once, and leaves partitions out when it starts.
+ */
+function isFindInFewPartitions(tree: Query | Change, { tables }: Dialect): boolean {
+  const partitions = tables.partitions && partitionsReadByKey(tree)
+  return partitions !== undefined && partitions !== 'keys' && partitions.areFew
 }
 
 /** Apart from `writeStatement`, so that it keeps nothing but the text in memory. */
@@ -122,15 +131,21 @@ function printerOf(text: Sql): Statement['print'] {
 
 function writeQuery(query: Query, writer: RowWriter): Sql {
   switch (query.query) {
-    case 'rows':
-      return new RecordsWriter(writer).write(query)
+    case 'rows': {
+      const isFind = isFindInFewPartitions(query, writer.context.dialect)
+      const rows = isFind ? { limit: { fixed: 1 }, ...query.rows } : query.rows
+      return new RecordsWriter(writer).write({ ...query, rows })
+    }
     case 'count':
       return writer.count(query)
     case 'relatedRows':
       return writer.relatedRows(query)
     case 'objects':
-    case 'object':
       return new ObjectWriter(writer).write(query)
+    case 'object': {
+      const text = new ObjectWriter(writer).write(query)
+      return isFindInFewPartitions(query, writer.context.dialect) ? sql`${text} limit 1` : text
+    }
     case 'page':
       return new PageWriter(query, writer, new ObjectWriter(writer)).write()
     case 'aggregate':

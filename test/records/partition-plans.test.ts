@@ -1,4 +1,5 @@
 /** The partitions that PostgreSQL reads for statements on a partitioned record, by their plans. */
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -166,6 +167,16 @@ function partitionsOf(
   })
 }
 
+/** How often PostgreSQL plans a statement for all values, and for given ones, in ten runs. */
+function plansOf(statement: Sent, rowCount: number): Promise<{ generic: number; custom: number }> {
+  return prepared(statement, 'auto', async (client, execute) => {
+    for (let run = 0; run < 10; run++)
+      expect((await client.query(execute)).rows).toHaveLength(rowCount)
+    const { rows } = await client.query('select * from pg_prepared_statements')
+    return { generic: Number(rows[0]?.generic_plans), custom: Number(rows[0]?.custom_plans) }
+  })
+}
+
 /** The number of partitions that one plan for all values leaves out when it starts. */
 function removedPartitions(statement: Sent): Promise<number> {
   return prepared(statement, 'force_generic_plan', async (client, execute) => {
@@ -232,6 +243,11 @@ describe('PostgreSQL reads one partition', () => {
     }
   })
 
+  it('with one plan for all finds, where partitions are few', async () => {
+    for (const work of [() => events().find(ids[20] ?? ''), () => samples().find(keyAt(20))])
+      expect(await plansOf(await lastOf(work), 1)).toEqual({ generic: 5, custom: 5 })
+  })
+
   it('with one plan for all combined finds, which opens no other partition', async () => {
     // The first call is sent alone.
     const chosen = [3, 4, 5]
@@ -243,14 +259,16 @@ describe('PostgreSQL reads one partition', () => {
       expect(await partitionsOf(statement, 'force_generic_plan')).toHaveLength(2)
       const others = await removedPartitions(statement)
       expect(others).toBeGreaterThanOrEqual(months - 2)
-      const plans = await prepared(statement, 'auto', async (client, execute) => {
-        for (let run = 0; run < 10; run++)
-          expect((await client.query(execute)).rows).toHaveLength(2)
-        const { rows } = await client.query('select * from pg_prepared_statements')
-        return rows[0]
-      })
-      expect(plans).toMatchObject({ generic_plans: '5', custom_plans: '5' })
+      expect(await plansOf(statement, 2)).toEqual({ generic: 5, custom: 5 })
     }
+  })
+
+  it('for more finds than fit into one statement', async () => {
+    const indexes = Array.from({ length: months - 1 }, (_, index) => index)
+    const keys = [...indexes.map((index) => ids[index] ?? ''), randomUUID()]
+    await combined(keys.map((key) => () => events().find(key)))
+    const found = await Promise.all(keys.map((key) => events().find(key)))
+    expect(found.map((event) => event?.id)).toEqual([...keys.slice(0, -1), undefined])
   })
 
   it('for keys of several fields in a list', async () => {

@@ -57,8 +57,7 @@ const maxFinds = 16
 /**
  * Finds one row for each call in a table with partitions, by a statement that the server plans once. Partitions without a row
  * of any call are left out when the statement starts, by a comparison with a placeholder for each call, and the others for
- * each call. Without that, each partition costs as much as a find. The limit makes a plan of all partitions seem as cheap
- * as one for given keys, which would be planned each time. Sources: PostgreSQL, PREPARE; Partition Pruning.
+ * each call. Without that, each partition costs as much as a find. Sources: PostgreSQL, PREPARE; Partition Pruning.
  */
 function writeBatchedFind(
   print: NonNullable<Statement['print']>,
@@ -82,7 +81,7 @@ function writeBatchedFind(
     ]
     return `(${tests.join(' or ')})`
   }
-  const found = `select * from (${print(callValues(types), isAnyOf)}) as filigree_found limit 1`
+  const found = print(callValues(types), isAnyOf)
   const toLists = toColumnLists(types)
   return {
     statement: readOfCalls(
