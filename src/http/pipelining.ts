@@ -18,10 +18,13 @@ const maxWaitingBytes = 64 * 1024
 /** The result of `onIncoming` that stops Node's parser after a head, as for an upgrade. */
 const stopParser = 2
 
+/** Node's function that takes a request from a parser. */
+type HandOver = (incoming: IncomingMessage, keepAlive: boolean) => number
+
 /** The used private properties of Node's sockets. Other runtimes have no `parser`. */
 interface ParsedSocket {
   readonly parser?: {
-    onIncoming?: ((incoming: IncomingMessage, keepAlive: boolean) => number) | null
+    onIncoming?: HandOver | null
   } | null
   readonly _httpMessage?: ServerResponse | null
 }
@@ -58,9 +61,8 @@ export class Pipelining {
   #drainListeners: (() => void)[] = []
   /** The request before whose body a parser was just stopped. */
   #stopped: { readonly incoming: IncomingMessage; readonly isChunked: boolean } | undefined
-  /** Counts the turns of the event loop in which requests arrive. */
-  #tick = 0
-  #isTickCounted = false
+  /** The connection of the latest request of this turn of the event loop. Those of one connection arrive in a row. */
+  #latest: Socket | undefined
 
   constructor(options: PipeliningOptions) {
     this.#options = options
@@ -75,20 +77,23 @@ export class Pipelining {
     const { parser } = socket as Socket & ParsedSocket
     const handOver = parser?.onIncoming
     if (typeof handOver !== 'function' || !parser) return
-    let latestTick = -1
-    parser.onIncoming = (incoming, keepAlive) => {
-      const mustMerge = !this.#merged.delete(socket) && isChunked(incoming)
-      if (!mustMerge && currentResponse(socket) === undefined && latestTick !== this.#tick) {
-        latestTick = this.#tick
-        if (!this.#isTickCounted) this.#countTick()
-        return handOver(incoming, keepAlive)
-      }
-      // Node emits `upgrade` or `connect` with the bytes behind the head, and removes its listeners from the socket.
-      this.#drainListeners = socket.listeners('drain') as (() => void)[]
-      this.#stopped = { incoming, isChunked: isChunked(incoming) }
-      Object.assign(incoming, { upgrade: true })
-      return stopParser
+    // Bound, because a function with variables of its own would cost each idle connection more memory.
+    parser.onIncoming = this.#receive.bind(this, handOver)
+  }
+
+  #receive(handOver: HandOver, incoming: IncomingMessage, keepAlive: boolean): number {
+    const { socket } = incoming
+    const mustMerge = !this.#merged.delete(socket) && isChunked(incoming)
+    if (!mustMerge && currentResponse(socket) === undefined && socket !== this.#latest) {
+      if (this.#latest === undefined) setImmediate(this.#endTurn)
+      this.#latest = socket
+      return handOver(incoming, keepAlive)
     }
+    // Node emits `upgrade` or `connect` with the bytes behind the head, and removes its listeners from the socket.
+    this.#drainListeners = socket.listeners('drain') as (() => void)[]
+    this.#stopped = { incoming, isChunked: isChunked(incoming) }
+    Object.assign(incoming, { upgrade: true })
+    return stopParser
   }
 
   /** True if the parser was stopped before this request. */
@@ -171,14 +176,8 @@ export class Pipelining {
     else response.once('close', wait)
   }
 
-  #countTick(): void {
-    this.#isTickCounted = true
-    setImmediate(this.#endTick)
-  }
-
-  readonly #endTick = (): void => {
-    this.#tick++
-    this.#isTickCounted = false
+  readonly #endTurn = (): void => {
+    this.#latest = undefined
   }
 
   /** One per turn of the event loop: other clients wait for one pipelined request at most. */
