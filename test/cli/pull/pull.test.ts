@@ -184,6 +184,9 @@ describe('the records of a database of PostgreSQL', () => {
     ['product.ts', "@BelongsTo(() => Country, { by: ['countryCode'], onDelete: 'cascade' })"],
     ['customer-detail.ts', "key: ['customerId']"],
     ['measurement.ts', "key: ['id', 'at']"],
+    ['measurement-note.ts', "key: ['id', 'measurementId']"],
+    ['visit.ts', "key: ['country', 'id']"],
+    ['click.ts', "@Record({ table: 'clicks', key: false, managed: false })"],
     ['login.ts', "@Record({ table: 'logins', key: false, managed: false })"],
     ['active-customer.ts', '/** A view. */'],
     ['sale.ts', '/** A materialized view. */'],
@@ -192,8 +195,8 @@ describe('the records of a database of PostgreSQL', () => {
   })
 
   it('have one record for a partitioned table, and none for its partitions', () => {
-    const files = [...sources.keys()].filter((name) => name.startsWith('measurement'))
-    expect(files.sort()).toEqual(['measurement-note.ts', 'measurement.ts'])
+    const files = [...sources.keys()].filter((name) => /^(measurement|visit|click)/.test(name))
+    expect(files.sort()).toEqual(['click.ts', 'measurement-note.ts', 'measurement.ts', 'visit.ts'])
     expect(sources.get('measurement-note.ts')).toContain('@BelongsTo(() => Measurement')
     expect(sources.get('measurement.ts')).toContain('measurementNotes!: Rel<MeasurementNote[]>')
   })

@@ -88,6 +88,11 @@ export const postgresShop = `
   ) partition by hash (measurement_id);
   create table measurement_notes_0 partition of measurement_notes for values with (modulus 2, remainder 0);
   create table measurement_notes_1 partition of measurement_notes for values with (modulus 2, remainder 1);
+  create table visits (id bigserial, country text not null, page text, primary key (country, id)) partition by list (country);
+  create table visits_de partition of visits for values in ('DE');
+  create table visits_others partition of visits default;
+  create table clicks (at timestamptz not null, page text) partition by range (date_trunc('day', at, 'UTC'));
+  create table clicks_all partition of clicks default;
   create view active_customers as select id, "fullName" as name from customers where active;
   create view broken as select 1 / (id - id) as value from customers;
   create materialized view sales as select status, count(*) as count from orders group by status;
