@@ -225,6 +225,30 @@ describe('UploadFolder', () => {
     await expect(storing).rejects.toThrow('holds 10 bytes of 1048576. Is the disk full?')
   })
 
+  it('rejects a file over the limit once, so that its process goes on', async () => {
+    const code = `
+      import { Stream } from 'node:stream'
+      import { once } from 'node:events'
+      const { UploadFolder } = await import('./src/http/bodies/upload-folder.ts')
+      const folder = await UploadFolder.create()
+      const part = new Stream()
+      const input = new Stream()
+      input.pause = input.resume = () => input.emit('resume')
+      const storing = folder.receive(part, { limit: 1024 * 1024, input })
+      storing.catch(({ status }) => console.log(status))
+      part.emit('data', Buffer.alloc(1024 * 1024))
+      await once(input, 'resume')
+      part.emit('data', Buffer.alloc(1))
+      part.emit('end')
+      await once(input, 'resume')`
+    const node = [
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '--eval', code],
+    ] as const
+    const { stdout } = await promisify(execFile)(...node)
+    expect(stdout).toBe('413\n')
+  })
+
   it('is removed when the process ends in the middle', async () => {
     const code = `
       const { UploadFolder } = await import('./src/http/bodies/upload-folder.ts')

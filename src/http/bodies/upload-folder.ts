@@ -73,7 +73,8 @@ export class UploadFolder {
       writer.on('drain', resume)
       writer.on('error', reject)
       writer.on('close', () => {
-        if (writer.writableFinished) resolve(verify({ path, size, start }))
+        // If the file was over the limit, `resolve` would leave the error of this promise to nobody.
+        if (writer.writableFinished) verify({ path, size, start }).then(resolve, reject)
         else reject(clientLeft())
       })
     })
