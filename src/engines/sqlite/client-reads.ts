@@ -23,7 +23,8 @@ export interface SharedReadParts {
 export class SqliteClientReads implements Runner {
   readonly #request: ClientReading
   readonly #parts: SharedReadParts
-  readonly #running = new Set<PendingRead>()
+  /** `undefined` before the first long read. */
+  #running: Set<PendingRead> | undefined
   /** When the read time of the request is used up. `undefined` before the first long read. */
   #deadline: number | undefined
 
@@ -57,10 +58,11 @@ export class SqliteClientReads implements Runner {
     const { engine, readers, readTime } = this.#parts
     if (this.#request.isOver === true) throw requestFinished()
     const now = performance.now()
+    const running = (this.#running ??= new Set())
     if (this.#deadline === undefined) {
       this.#deadline = readTime > 0 ? now + readTime : Infinity
       this.#request.onFinished(() => {
-        for (const reading of this.#running) reading.cancel(requestFinished())
+        for (const reading of running) reading.cancel(requestFinished())
       })
     }
     // A stream lasts longer than a handler, so each of its reads gets the full time.
@@ -72,7 +74,7 @@ export class SqliteClientReads implements Runner {
     const { client, maxReadBytes } = owner
     const isQuick = cost === 'quick'
     const reading = readers.read({ sql, values, owner, client, maxReadBytes, isQuick })
-    this.#running.add(reading)
+    running.add(reading)
     const timer =
       deadline === Infinity
         ? undefined
@@ -86,7 +88,7 @@ export class SqliteClientReads implements Runner {
       return await engine.run(statement, values, 'rows')
     } finally {
       clearTimeout(timer)
-      this.#running.delete(reading)
+      running.delete(reading)
     }
   }
 }

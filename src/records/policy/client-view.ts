@@ -98,7 +98,7 @@ export class ClientView implements RowsView {
   readonly #context: ViewContext
   readonly #log: Log
   /** Results of `rows`, which is called once for each record and request. */
-  readonly #rowFilters = new Map<Table, object | boolean>()
+  #rowFilters: Map<Table, object | boolean> | undefined
 
   constructor({ context, caller, log }: ClientViewOptions) {
     this.#context = context
@@ -141,7 +141,7 @@ export class ClientView implements RowsView {
       return condition
     } catch (error) {
       slots.values.length = before
-      this.#rowFilters.set(table, false)
+      this.#rowFilters?.set(table, false)
       logProblem(table, this.#log, 'returned a filter that cannot be used', error)
       slots.key += 'F'
       return noRows
@@ -265,13 +265,14 @@ export class ClientView implements RowsView {
   }
 
   #visibleRowsOf(table: Table): object | boolean {
-    let rowFilter = this.#rowFilters.get(table)
+    const rowFilters = (this.#rowFilters ??= new Map())
+    let rowFilter = rowFilters.get(table)
     if (rowFilter === undefined) {
       rowFilter = visibleRows(table, this.caller, {
         log: this.#log,
         providers: this.#context.providers,
       })
-      this.#rowFilters.set(table, rowFilter)
+      rowFilters.set(table, rowFilter)
     }
     return rowFilter
   }
