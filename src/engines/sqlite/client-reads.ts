@@ -23,8 +23,7 @@ export interface SharedReadParts {
 export class SqliteClientReads implements Runner {
   readonly #request: ClientReading
   readonly #parts: SharedReadParts
-  /** `undefined` before the first long read. */
-  #running: Set<PendingRead> | undefined
+  readonly #running = new Set<PendingRead>()
   /** When the read time of the request is used up. `undefined` before the first long read. */
   #deadline: number | undefined
 
@@ -58,11 +57,10 @@ export class SqliteClientReads implements Runner {
     const { engine, readers, readTime } = this.#parts
     if (this.#request.isOver === true) throw requestFinished()
     const now = performance.now()
-    const running = (this.#running ??= new Set())
     if (this.#deadline === undefined) {
       this.#deadline = readTime > 0 ? now + readTime : Infinity
       this.#request.onFinished(() => {
-        for (const reading of running) reading.cancel(requestFinished())
+        for (const reading of this.#running) reading.cancel(requestFinished())
       })
     }
     // A stream lasts longer than a handler, so each of its reads gets the full time.
@@ -74,7 +72,7 @@ export class SqliteClientReads implements Runner {
     const { client, maxReadBytes } = owner
     const isQuick = cost === 'quick'
     const reading = readers.read({ sql, values, owner, client, maxReadBytes, isQuick })
-    running.add(reading)
+    this.#running.add(reading)
     const timer =
       deadline === Infinity
         ? undefined
@@ -88,7 +86,7 @@ export class SqliteClientReads implements Runner {
       return await engine.run(statement, values, 'rows')
     } finally {
       clearTimeout(timer)
-      running.delete(reading)
+      this.#running.delete(reading)
     }
   }
 }

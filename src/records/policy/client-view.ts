@@ -98,7 +98,7 @@ export class ClientView implements RowsView {
   readonly #context: ViewContext
   readonly #log: Log
   /** Results of `rows`, which is called once for each record and request. */
-  #rowFilters: Map<Table, object | boolean> | undefined
+  readonly #rowFilters = new Map<Table, object | boolean>()
 
   constructor({ context, caller, log }: ClientViewOptions) {
     this.#context = context
@@ -141,7 +141,7 @@ export class ClientView implements RowsView {
       return condition
     } catch (error) {
       slots.values.length = before
-      this.#rowFilters?.set(table, false)
+      this.#rowFilters.set(table, false)
       logProblem(table, this.#log, 'returned a filter that cannot be used', error)
       slots.key += 'F'
       return noRows
@@ -265,14 +265,13 @@ export class ClientView implements RowsView {
   }
 
   #visibleRowsOf(table: Table): object | boolean {
-    const rowFilters = (this.#rowFilters ??= new Map())
-    let rowFilter = rowFilters.get(table)
+    let rowFilter = this.#rowFilters.get(table)
     if (rowFilter === undefined) {
       rowFilter = visibleRows(table, this.caller, {
         log: this.#log,
         providers: this.#context.providers,
       })
-      rowFilters.set(table, rowFilter)
+      this.#rowFilters.set(table, rowFilter)
     }
     return rowFilter
   }
