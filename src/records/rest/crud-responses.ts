@@ -91,14 +91,14 @@ export function showRows(rows: readonly object[], shape: SelectedFields | undefi
   }
 }
 
-type Total = [name: string, value: number]
+type TotalHeader = [name: string, value: number]
 
 /** @param read reads the rows of the page, with more options */
 async function readPage(
   records: ClientRecords<object>,
   query: CrudQuery,
   read: (more: object) => Promise<object[]>,
-): Promise<[rows: object[], total?: Total | undefined]> {
+): Promise<[rows: object[], total?: TotalHeader | undefined]> {
   const { count, limit } = query
   const counts = count === undefined || count === 'exact'
   const { shard } = records.table
@@ -118,7 +118,7 @@ async function readPage(
 async function totalOf(
   records: ClientRecords<object>,
   query: CrudQuery,
-): Promise<Total | undefined> {
+): Promise<TotalHeader | undefined> {
   const {
     options: { where, distinct },
     count,
@@ -139,7 +139,7 @@ async function estimateBeyond(
   max: number,
   records: ClientRecords<object>,
   { options: { where } }: CrudQuery,
-): Promise<Total> {
+): Promise<TotalHeader> {
   return ['X-Total-Count-Estimate', Math.max(await records.estimate(where), max + 1)]
 }
 
