@@ -1,5 +1,6 @@
 /** Reads a request's body by its media type. Source: decisions, Requests; specification, Request body parsing. */
 
+import { promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { ServerRequest } from '../server-request.js'
 import {
@@ -149,13 +150,11 @@ function readComplete(
     received.timeLimit = undefined
     accept(received, plan, reader, bytes)
   }
-  try {
+  return promise(() => {
     const expected = announcedLength(incoming, limit)
     requestBody(request)
     return incoming.readWhole?.(take) ?? readEvents(incoming, { limit, expected }, take)
-  } catch (error) {
-    return Promise.reject(error as Error)
-  }
+  })
 }
 
 function readEvents(
