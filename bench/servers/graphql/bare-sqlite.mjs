@@ -9,10 +9,10 @@ const prepare = (sql) => {
 
 const category = `json_object('id', cast(c.id as text), 'name', c.name)`
 const itemFields = `'id', cast(i.id as text), 'name', i.name, 'price', i.price`
-const reviews = `(select json_group_array(json_object('id', cast(r.id as text), 'stars', r.stars, 'text', r.text))
-  from (select id, stars, text from review where item_id = i.id order by id limit ? + 0) r)`
-const items = `(select json_group_array(json_object(${itemFields}, 'reviews', ${reviews}))
-  from (select id, name, price from item where category_id = c.id order by id limit ? + 0) i)`
+const reviews = `json((select json_group_array(json_object('id', cast(r.id as text), 'stars', r.stars, 'text', r.text))
+  from (select id, stars, text from review where item_id = i.id order by id limit ? + 0) r))`
+const items = `json((select json_group_array(json_object(${itemFields}, 'reviews', ${reviews}))
+  from (select id, name, price from item where category_id = c.id order by id limit ? + 0) i))`
 
 const updated = database
   .prepare(
