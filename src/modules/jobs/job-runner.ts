@@ -383,14 +383,13 @@ export class LeaseRenewer {
     for (const running of [...runner.runningJobs.all]) {
       const [, claims, isCancelled] = renewedById.get(running.claimed.id) ?? []
       if (Number(claims) === running.claimed.claims) {
+        renewedById.delete(running.claimed.id)
         if (Number(isCancelled) === 1) runner.stop(running, 'cancelled')
         // The thread may have read the rows before this job was claimed.
       } else if (running.startedAt < previousHeartbeatAt) runner.lose(running)
     }
-    const lostClaims = renewed
-      .map(([id, claims]) => ({ id: Number(id), claims: Number(claims) }))
-      .filter((claim) => !this.#isKnown(claim))
-    if (lostClaims.length > 0) void this.#returnToQueue(lostClaims)
+    const unknown = [...renewedById].map(([id, row]) => ({ id, claims: Number(row[1]) }))
+    if (unknown.length > 0) void this.#returnToQueue(unknown)
     this.#reportRecovered(recovered.map(toRecoveredJob))
     // The next job starts it again.
     if (runner.runningJobs.size === 0) void this.stop()
@@ -403,10 +402,10 @@ export class LeaseRenewer {
   }
 
   /** Returns jobs that this process claimed without learning it: the database committed, and the response was lost. */
-  async #returnToQueue(lostClaims: readonly RunClaim[]): Promise<void> {
+  async #returnToQueue(claims: readonly RunClaim[]): Promise<void> {
     const { context, worker, wake, whenClaimed } = this.#parts
     await whenClaimed()
-    for (const claim of lostClaims) {
+    for (const claim of claims) {
       if (this.#isKnown(claim)) continue
       const { id: jobId } = claim
       // False if the job has ended since the heartbeat.
