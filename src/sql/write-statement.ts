@@ -112,15 +112,15 @@ function batchingOf(
   if (text === undefined || !dialect.can.batchedCalls) return {}
   const partitions = dialect.tables.partitions && partitionsReadByKey(tree)
   if (partitions === 'keys') return {}
-  return { print: printerOf(text), prunesAtStart: isFindInFewPartitions(tree, dialect) }
+  return { print: printerOf(text), prunesAtStart: partitions?.areFew ?? false }
 }
 
 /**
  * Whether a limit of one row, which changes no result, makes a plan of all partitions seem as cheap as one for given values. The
  * server then plans the statement once, and leaves partitions out when it starts.
  */
-function isFindInFewPartitions(tree: Query | Change, { tables }: Dialect): boolean {
-  const partitions = tables.partitions && partitionsReadByKey(tree)
+function isFindInFewPartitions(query: Query, { tables }: Dialect): boolean {
+  const partitions = tables.partitions && partitionsReadByKey(query)
   return partitions !== undefined && partitions !== 'keys' && partitions.areFew
 }
 
