@@ -10,6 +10,7 @@ import { describeChanges } from '../contracts/changes.contract.js'
 import { expectChangesOfBothKeys, follow } from './follower.js'
 import { bundleProgram } from '../bundle-program.js'
 import { startOwnPostgres, startPostgres } from './postgres-server.js'
+import { startRedirectingProxy } from './redirecting-proxy.js'
 import { Author, Category, shop } from './shop.js'
 import { readSql, runSql } from './run-sql.js'
 import { waitUntil } from '../wait-until.js'
@@ -128,6 +129,30 @@ describe('changes between processes on PostgreSQL', () => {
     await remoteFollower.until(2)
     expect(remoteFollower.changes[1]).toStrictEqual(['created', a.id])
     expect(await listeners(writer)).toBe(1)
+  })
+
+  it('resume although a balancer holds the new connection at a server that is down', async () => {
+    const proxy = await startRedirectingProxy(url)
+    const behind = await connect(proxy.through(url), { records: shop })
+    try {
+      const remoteFollower = await follow(behind)
+      const held = proxy.holdNext()
+      await runSql(
+        writer,
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
+      )
+      const heldConnection = (await held).resume()
+      // The pool opens a second connection.
+      await Promise.all([1, 2].map(() => readSql(behind, 'select pg_sleep(0.1)')))
+      await remoteFollower.until(1)
+      const a = await writer.records(Category).create({ name: 'a' })
+      await remoteFollower.until(2)
+      expect(remoteFollower.changes).toStrictEqual([['lost'], ['created', a.id]])
+      expect(heldConnection.destroyed).toBe(false)
+    } finally {
+      await behind.close()
+      await proxy.close()
+    }
   })
 
   it('report the requested columns of a deleted row, and no other columns', async () => {

@@ -6,6 +6,8 @@ export interface RedirectingProxy {
   through(url: string): string
   /** New connections go to this server. Undefined: they are closed, and so are all open ones. */
   leadTo(url: string | undefined): void
+  /** The next connection stays open without a response, as haproxy's to a server that is down. @returns it, when it came */
+  holdNext(): Promise<Socket>
   /** The number of connections so far. */
   readonly connections: number
   close(): Promise<void>
@@ -15,11 +17,18 @@ export async function startRedirectingProxy(url: string): Promise<RedirectingPro
   const open = new Set<Socket>()
   let target: string | undefined = url
   let connections = 0
+  let hold: ((client: Socket) => void) | undefined
   const server = createServer((client) => {
     connections++
     client.on('error', () => undefined)
     if (target === undefined) {
       client.destroy()
+      return
+    }
+    if (hold !== undefined) {
+      open.add(client.on('close', () => open.delete(client)))
+      hold(client)
+      hold = undefined
       return
     }
     const { hostname, port } = new URL(target)
@@ -47,6 +56,10 @@ export async function startRedirectingProxy(url: string): Promise<RedirectingPro
       target = to
       if (to === undefined) closeOpen()
     },
+    holdNext: () =>
+      new Promise((resolve) => {
+        hold = resolve
+      }),
     get connections() {
       return connections
     },

@@ -30,7 +30,9 @@ const settleTime = topicCacheTime + 200
  * The first delay before connecting again, which doubles up to the second one, so that a listener is back soon after a
  * failover of any length. Milliseconds.
  */
-const [firstWait, longestWait] = [100, 500]
+const [firstWait, longestWait] = [100, 250]
+/** Milliseconds that an attempt to connect has to finish after the pool has reached the server. */
+const heldAfter = 100
 /** Milliseconds between two checks of a silent connection, which may be dead. */
 const heartbeat = 30_000
 
@@ -124,10 +126,24 @@ class PostgresListener implements ChannelListener {
   }
 
   #open(): Promise<ListeningConnection> {
-    this.#opening ??= this.#connect().finally(() => {
-      this.#opening = undefined
+    if (this.#opening !== undefined) return this.#opening
+    const opening = this.#connect().finally(() => {
+      if (this.#opening === opening) this.#opening = undefined
     })
-    return this.#opening
+    this.#opening = opening
+    return opening
+  }
+
+  /**
+   * Opens a connection. A balancer may hold the attempt at a server that is down, so it is given up if the pool reaches
+   * the server meanwhile.
+   */
+  async #openUnlessHeld(): Promise<ListeningConnection | undefined> {
+    const opening = this.#open()
+    const held = this.#pool.nextOpened().then(() => sleep(heldAfter, undefined, { ref: false }))
+    const connection = await Promise.race([opening, held])
+    if (connection === undefined) this.#opening = undefined
+    return connection
   }
 
   async #connect(): Promise<ListeningConnection> {
@@ -154,6 +170,11 @@ class PostgresListener implements ChannelListener {
     } catch (error) {
       endSession(client)
       throw convertPostgresError(error)
+    }
+    // An attempt that was given up may still succeed, before or after the next one.
+    if (this.#connection !== undefined) {
+      endSession(client)
+      return this.#connection
     }
     // The listener may have been closed in the meantime.
     if (this.#isClosed || this.#topics.size === 0) {
@@ -236,7 +257,9 @@ class PostgresListener implements ChannelListener {
       // Requests also look for the server, and may find it first.
       await Promise.race([sleep(wait, undefined, { signal, ref: false }), this.#pool.nextOpened()])
       if (signal.aborted) return false
-      await this.#updateLocks(this.#connection ?? (await this.#open()))
+      const connection = this.#connection ?? (await this.#openUnlessHeld())
+      if (connection === undefined) return false
+      await this.#updateLocks(connection)
       return true
     } catch {
       return false

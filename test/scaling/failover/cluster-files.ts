@@ -83,8 +83,7 @@ defaults
   timeout client 1h
   timeout server 1h
   timeout check 1s
-  retries 1
-  option redispatch 1
+  retries 0
 
 listen primary
   bind 127.0.0.1:${port}
