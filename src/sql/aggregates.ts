@@ -19,11 +19,8 @@ export function writeAggregates(
   const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, writer))
   const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`
   // A computed group is written as its position in the result, so that the expression is computed once.
-  const writeGroup = (value: AggregateValue, index: number): Sql => {
-    const { column, groupBy: template } = value
-    if (template !== undefined) return write({ column, template })
-    return isComputed(value) ? raw(String(index + 1)) : write(value)
-  }
+  const writeGroup = (value: AggregateValue, index: number): Sql =>
+    isComputed(value) ? raw(String(index + 1)) : write(value)
   const writeOrder = (value: AggregateValue): Sql => {
     const { column, order: template } = value
     if (template !== undefined) return write({ column, template })

@@ -268,8 +268,6 @@ export interface AggregateValue {
   readonly template?: string
   /** The value is returned as text, because it would lose digits. Default: like the column. */
   readonly isText?: boolean
-  /** SQL with `{c}` of the value that the rows are grouped and ordered by, of which `template` is the text. Default: the text. */
-  readonly groupBy?: string
   /** SQL with `{c}` by which groups are ordered, if their texts are not in the order of time. It is a function of the group. */
   readonly order?: string
 }

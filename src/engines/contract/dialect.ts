@@ -367,12 +367,10 @@ export interface TimeSql {
   /** SQL of a timestamp column as indexes contain it, for conditions and orders. */
   indexed(column: string): string
   /**
-   * SQL of the first local day of a timestamp's unit as text, `2026-11-16`, or as the value that `dayText` takes. For hours,
-   * the local hour with its offset as text, `2026-11-16T10:00:00+01:00`.
+   * SQL of the first local day of a timestamp's unit, which is returned as `2026-11-16`. For hours, the local hour with its
+   * offset as text, `2026-11-16T10:00:00+01:00`.
    */
   group(group: TimeGroup): string
-  /** SQL around the day of `group` that writes it as text. `undefined` if `group` is the text. */
-  readonly dayText?: SqlWrapper
   /** SQL over the column `{c}` of the moment that it means; `undefined` if the column contains moments. */
   instant?(column: Column): string | undefined
   /** SQL around the local hour of `group` that returns the timestamp of its beginning. */

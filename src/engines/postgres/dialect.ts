@@ -41,13 +41,19 @@ import { createPostgresSearch } from './search.js'
 import { readTimestamp } from './timestamps.js'
 import { frameworkScript } from '../contract/statement.js'
 
-/** Local time by `date_trunc`, in the time zone of the query instead of the session's. Texts of days cost more than the days. */
+/** The offset of UTC as `TimeGroup` has it. */
+const utcOffset = "'+00:00'"
+
+/** Local time, in the time zone of the query instead of the session's. A day by a cast costs less than by `date_trunc`. */
 function timeGroupSql({ unit, column, isDate, offset }: TimeGroup): string {
   const utc = `cast(${column} as timestamptz) at time zone 'UTC'`
   if (unit === 'hour')
     return `(select to_char(${utc} + cast(o as interval), 'YYYY-MM-DD"T"HH24":00:00"') || o from (select ${offset} as o) as zone)`
-  const local = isDate ? `cast(${column} as timestamp)` : `${utc} + cast(${offset} as interval)`
-  return `date_trunc('${unit}', ${local})`
+  const local = isDate
+    ? column
+    : `${utc}${offset === utcOffset ? '' : ` + cast(${offset} as interval)`}`
+  if (unit === 'day') return `cast(${local} as date)`
+  return `cast(date_trunc('${unit}', cast(${local} as timestamp)) as date)`
 }
 
 /** Sums and averages. Sums of integers are `numeric` and cannot overflow. Source: PostgreSQL, Aggregate Functions. */
@@ -413,7 +419,6 @@ const time: TimeSql = {
   millis: (timestamp) => `cast(extract(epoch from ${timestamp}) * 1000 as double precision)`,
   indexed: (column) => column,
   group: timeGroupSql,
-  dayText: ['to_char(', ", 'YYYY-MM-DD')"],
   instant: (column) => (traitsOf(column).isLocal ? "({c} at time zone 'UTC')" : undefined),
   timestampOfHour: ['cast(', ' as timestamptz)'],
 }

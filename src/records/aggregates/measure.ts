@@ -54,18 +54,15 @@ export function timeMeasure(
   const name = isConverted ? 'filigree_at' : '{c}'
   const offset = writeOffset(zone, (timestamp) => `${name} < '${timestamp}'`)
   const group = dialect.time.group({ unit, column: name, isDate, offset })
-  const value = isConverted
+  const template = isConverted
     ? `(select ${group} from (select ${instant ?? '{c}'} as filigree_at) as filigree_times)`
     : group
-  const toText = unit === 'hour' ? undefined : dialect.time.dayText
-  const template = toText === undefined ? value : toText.join(value)
   return {
     name: column.property,
     column,
     key: `${unit}/${zone}/${keyOf(table, column)}`,
     template,
     isText: false,
-    ...(toText !== undefined && !isConverted && { groupBy: value }),
     // In autumn an hour occurs twice with the same text, so the timestamp orders the groups.
     ...(unit === 'hour' && {
       // An expression of another record cannot be written twice in the same way, so it has to be an aggregate.
