@@ -8,9 +8,16 @@ import type { OtherProcesses } from '../engines/contract/engine.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import type { HeaderList } from '../http/header-list.js'
 import { defaultBounds, type Bounds } from '../http/limits.js'
-import type { Listener, ListenerOptions, PortHandover, Times } from '../http/listener.js'
+import {
+  timesOptions,
+  type Listener,
+  type ListenerOptions,
+  type PortHandover,
+  type Times,
+} from '../http/listener.js'
 import { createNodeServer, type NodeServerOptions } from '../http/server.js'
 import { createBunServer, findBun } from '../http/web/bun-server.js'
+import { createDenoServer, findDeno } from '../http/web/deno-server.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import { createBunSockets } from '../serving/sockets/bun-sockets.js'
 import { createNodeUpgrades } from '../serving/sockets/node-upgrades.js'
@@ -56,7 +63,7 @@ export async function listen(options: ListenOptions): Promise<PortListener | und
   }
 }
 
-/** Chooses the server: Bun's own on Bun, unless the application needs what only Node's has. */
+/** Chooses the server: that of Bun or Deno there, unless the application needs what only Node's has. */
 function createListener(options: ListenOptions): Listener {
   const { settings, dispatcher, errorHeaders, log, sockets, take, portHandover } = options
   const common: ListenerOptions = {
@@ -76,13 +83,16 @@ function createListener(options: ListenOptions): Listener {
   const bun = needsNodeServer(options) ? undefined : findBun()
   if (bun !== undefined)
     return createBunServer(bun, { ...common, sockets: sockets && createBunSockets(sockets) })
+  const upgrade = sockets && createNodeUpgrades(sockets)
+  const deno = upgrade !== undefined || needsDenoNodeServer(options) ? undefined : findDeno()
+  if (deno !== undefined) return createDenoServer(deno, common)
   const serve: NodeServerOptions['serve'] =
     take === undefined
       ? common.serve
       : (incoming, outgoing) => {
           if (!take(incoming, outgoing)) dispatcher.serve(incoming, outgoing)
         }
-  return createNodeServer({ ...common, upgrade: sockets && createNodeUpgrades(sockets), serve })
+  return createNodeServer({ ...common, upgrade, serve })
 }
 
 /** Limits of connections, which Bun's server does not show. */
@@ -95,6 +105,20 @@ function needsNodeServer({ settings, take, portHandover }: ListenOptions): boole
     take !== undefined ||
     portHandover !== undefined ||
     connectionLimits.some((name) => settings.bounds[name] !== defaultBounds[name])
+  )
+}
+
+/** Times and limits of connections, none of which Deno's server knows. */
+const connectionTimes = ['headers', 'keepAlive'] as const
+const defaultTimes = timesOptions.read({})
+
+/** Whether the application needs what Deno's server lacks. It is also none for WebSockets: it completes messages of any length. */
+function needsDenoNodeServer(options: ListenOptions): boolean {
+  const { times, bounds } = options.settings
+  return (
+    needsNodeServer(options) ||
+    bounds.connections !== defaultBounds.connections ||
+    connectionTimes.some((name) => times[name] !== defaultTimes[name])
   )
 }
 

@@ -1,7 +1,7 @@
 /**
  * The interface between a server and the pipeline. A listener turns what its server receives into an `Incoming` and an
  * `Outgoing`, and knows nothing of routes. The pipeline knows nothing of connections. `server.ts` listens by Node's server,
- * `web/bun-server.ts` by Bun's.
+ * `web/bun-server.ts` by Bun's, `web/deno-server.ts` by Deno's.
  */
 import type { Server } from 'node:http'
 import type { Log } from '../core/log.js'

@@ -15,16 +15,18 @@ export function headError(incoming: Incoming, maxUrl: number): HttpError | undef
     return new HttpError(414, `The URL is longer than ${maxUrl} bytes.`)
   }
   if (incoming.joinedHeader !== undefined) return joinedError(incoming)
-  return listError(incoming) ?? hostError(incoming) ?? codingError(incoming)
+  const coding = incoming.headers['transfer-encoding']
+  return listError(incoming) ?? hostError(incoming) ?? codingError(coding)
 }
 
-/** The server of such a request has read its framing, and rejects other codings. */
+/** The server of such a request has read its framing. */
 function joinedError(incoming: Incoming): HttpError | undefined {
   const hostProblem = checkHost(incoming.joinedHeader?.('host') ?? undefined)
   if (hostProblem !== undefined || incoming.method === 'GET') return hostProblem
   // Two values of the other headers that may occur only once are not valid when they are joined.
-  const isRepeated = incoming.joinedHeader?.('content-length')?.includes(',') === true
-  return isRepeated ? duplicateHeader('content-length') : undefined
+  const length = incoming.joinedHeader?.('content-length') ?? undefined
+  if (length === undefined) return codingError(incoming.joinedHeader?.('transfer-encoding'))
+  return length.includes(',') ? duplicateHeader('content-length') : undefined
 }
 
 function listError({ rawHeaders }: Incoming): HttpError | undefined {
@@ -96,9 +98,9 @@ function checkHost(host: string | undefined): HttpError | undefined {
 }
 
 /** Only `chunked` is decoded. A body in another coding would be read undecoded. Source: RFC 9112 §6.1. */
-function codingError({ headers }: Incoming): HttpError | undefined {
-  const coding = headers['transfer-encoding']
-  if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
+function codingError(coding: string | null | undefined): HttpError | undefined {
+  if (coding === undefined || coding === null || coding.toLowerCase() === 'chunked')
+    return undefined
   return new HttpError(501, 'Transfer-Encoding may be chunked, and nothing else.', {
     code: 'UNKNOWN_TRANSFER_CODING',
   })

@@ -1,19 +1,13 @@
-/**
- * Listens by `Bun.serve`, which hands web-standard requests over. Bun's server counts no connections and shows no bytes of
- * them, so some limits differ: docs/compatibility.md. Source: Bun's documentation, HTTP server.
- */
+/** Listens by `Bun.serve`. Source: Bun's documentation, HTTP server. */
 import type { AddressInfo } from 'node:net'
-import { LinkedList, type ListItem } from '../../core/collections.js'
 import { HttpError, toErrorBody } from '../../errors/http-error.js'
 import type { HeaderList } from '../header-list.js'
 import type { Listener, ListenerOptions } from '../listener.js'
 import type { Incoming } from '../node-messages.js'
-import { Pressure } from '../pressure.js'
-import { connectionRefusal, overloadRefusal } from '../refusals.js'
 import { noSniff } from '../response-head.js'
-import { toUrl } from '../server.js'
+import { PendingRequest, WebListener, type OpenServer } from './web-listener.js'
 import { WebIncoming } from './web-request.js'
-import { WebOutgoing, WebResponseForm } from './web-response.js'
+import { WebOutgoing } from './web-response.js'
 
 /** A WebSocket of Bun's server. */
 export interface BunWebSocket {
@@ -100,15 +94,12 @@ interface BunServeOptions {
 /** Nothing for a request whose connection has become a WebSocket. */
 type BunReply = Response | Promise<Response> | undefined
 
-interface BunServer {
-  readonly port: number
+interface BunServer extends OpenServer {
   requestIP(request: Request): AddressInfo | null
   /** Sets the time after which the connection of a request is closed if it is idle, from now on. 0 for never. */
   timeout(request: Request, seconds: number): void
   /** Makes the connection of a handshake a WebSocket. @returns false for an invalid handshake */
   upgrade(request: Request, options: BunUpgrade): boolean
-  /** Accepts no more connections. @returns once the requests in progress are answered. With true they are aborted */
-  stop(closeActiveConnections?: boolean): Promise<void>
 }
 
 export interface BunRuntime {
@@ -128,113 +119,35 @@ export function createBunServer(bun: BunRuntime, options: BunServerOptions): Lis
 const maxIdleTimeout = 255
 /** Seconds between two ticks of Bun's clock of idle connections. A shorter time may end at once, a longer one does not. */
 const bunTick = 4
-/** Milliseconds between two checks of pending requests: several in a tick. */
-const checkInterval = 1000
 /** Seconds without any byte, after which a WebSocket is closed. Clients reply to pings more often. */
 const socketIdleTimeout = 60
-/** How often another free port is tried, if it is in use on the second address of `localhost`. */
-const maxAttempts = 5
 
-class BunListener implements Listener {
+/** For how long a connection may be idle, in seconds. */
+interface IdleTimes {
+  readonly keepAlive: number
+  /** While its client reads a long body. */
+  readonly stall: number
+}
+
+class BunListener extends WebListener<BunServerOptions> {
   readonly #bun: BunRuntime
-  readonly #options: BunServerOptions
-  readonly #pressure: Pressure
-  readonly #form: WebResponseForm
-  readonly #servers: BunServer[] = []
-  /** Seconds. */
-  readonly #keepAlive: number
-  readonly #stall: number
-  /** Requests without a complete response. */
-  readonly #pending = new LinkedList<PendingRequest>()
+  readonly #idleTimes: IdleTimes
   #socketCount = 0
-  /** Whether requests have come since the last check. */
-  #hasServed = false
-  /** When the last check found requests. */
-  #servedAt = -Infinity
-  #timer: NodeJS.Timeout | undefined
 
   constructor(bun: BunRuntime, options: BunServerOptions) {
+    // Bun would print an error.
+    super(options, { toError: () => undefined, asksClient: true })
     this.#bun = bun
-    this.#options = options
-    this.#pressure = new Pressure(options.times.delay)
-    this.#keepAlive = toSeconds(options.times.keepAlive)
-    this.#stall = toSeconds(options.times.stall)
-    this.#form = new WebResponseForm({
-      writesLength: true,
-      handlesConnection: true,
-      // Bun would print an error.
-      toError: () => undefined,
-      stall: options.times.stall,
-    })
+    const { keepAlive, stall } = options.times
+    this.#idleTimes = { keepAlive: toSeconds(keepAlive), stall: toSeconds(stall) }
   }
 
-  async listen(port: number, host: string): Promise<string> {
-    this.#pressure.start()
-    this.#timer ??= setInterval(() => {
-      this.#check()
-    }, checkInterval).unref()
-    if (host.toLowerCase() !== 'localhost') return this.#listenAt(port, host)
-    // Clients may resolve the name to either address.
-    for (let attempts = 1; ; attempts++) {
-      const chosen = this.#serve(port, '127.0.0.1').port
-      if (this.#servesSecondLoopback(chosen)) return `http://localhost:${chosen}`
-      await this.#stop(true)
-      if (port !== 0 || attempts === maxAttempts)
-        throw Object.assign(new Error(`port ${chosen} of ::1 is in use`), { code: 'EADDRINUSE' })
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#pressure.stop()
-    const { linger, drain, keepAlive } = this.#options.times
-    const takesNew = this.#options.takesNew ?? true
-    const began = performance.now()
-    this.#check()
-    // Connected clients, which are told meanwhile that their connections end.
-    if (takesNew && began - this.#servedAt < keepAlive) await wait(Math.min(linger, drain))
-    const stopped = this.#stop(false)
-    await Promise.race([stopped, wait(Math.max(0, drain - (performance.now() - began)))])
-    await this.#stop(true)
-    clearInterval(this.#timer)
-    this.#servers.length = 0
-  }
-
-  /** Lets the connections of pending requests be idle. To tell Bun so costs a short request a twentieth of its time. */
-  #check(): void {
-    if (this.#hasServed) this.#servedAt = performance.now()
-    this.#hasServed = false
-    for (const pending of this.#pending.toArray()) pending.mayIdle()
-  }
-
-  async #stop(all: boolean): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.stop(all)))
-  }
-
-  #listenAt(port: number, host: string): string {
-    const server = this.#serve(port, host)
-    const family = host.includes(':') ? 'IPv6' : 'IPv4'
-    return toUrl({ address: host, family, port: server.port })
-  }
-
-  /** @returns false if another program uses the port on `::1` */
-  #servesSecondLoopback(port: number): boolean {
-    try {
-      this.#serve(port, '::1')
-      return true
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EADDRINUSE') return false
-      if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return true
-      throw error
-    }
-  }
-
-  #serve(port: number, hostname: string): BunServer {
-    const { sockets, errorHeaders } = this.#options
-    const server = this.#bun.serve({
+  protected override open(port: number, hostname: string): BunServer {
+    const { sockets, errorHeaders } = this.options
+    return this.#bun.serve({
       port,
       hostname,
-      idleTimeout: this.#keepAlive,
+      idleTimeout: this.#idleTimes.keepAlive,
       // Each route has a limit of its own.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       development: false,
@@ -243,19 +156,15 @@ class BunListener implements Listener {
       error: () => malformedResponse(errorHeaders),
       ...(sockets && { websocket: this.#socketOptions(sockets) }),
     })
-    this.#servers.push(server)
-    return server
   }
 
   readonly #fetch = (request: Request, server: BunServer): BunReply => {
     const incoming = new WebIncoming(request, new BunPeer(request, server))
-    const outgoing = new WebOutgoing(request, incoming, this.#form)
-    const { serve, refuse, bounds, sockets } = this.#options
-    this.#hasServed = true
-    if (this.#pressure.isOver) refuse(incoming, outgoing, overloadRefusal())
-    else if (this.#pending.size + this.#socketCount >= bounds.connections) {
-      refuse(incoming, outgoing, connectionRefusal())
-    } else {
+    const outgoing = new WebOutgoing(request, incoming, this.form)
+    const { serve, refuse, sockets } = this.options
+    const refusal = this.refusal(this.#socketCount)
+    if (refusal !== undefined) refuse(incoming, outgoing, refusal)
+    else {
       if (sockets !== undefined && request.method === 'GET' && sockets.isAt(incoming.url)) {
         const taken = sockets.take(incoming, (options) => server.upgrade(request, options))
         if (taken !== undefined) return taken === 'upgraded' ? undefined : taken
@@ -263,9 +172,15 @@ class BunListener implements Listener {
       serve(incoming, outgoing)
     }
     const { response } = outgoing
-    if (response === undefined || outgoing.isStream) return this.#follow(request, server, outgoing)
-    if (outgoing.isLong) server.timeout(request, this.#stall)
+    if (response === undefined || outgoing.isStream) return this.#wait(request, server, outgoing)
+    if (outgoing.isLong) server.timeout(request, this.#idleTimes.stall)
     return response
+  }
+
+  #wait(request: Request, server: BunServer, outgoing: WebOutgoing): Promise<Response> {
+    const pending = new BunRequest(request, server, outgoing, this.#idleTimes)
+    if (this.#idleTimes.keepAlive <= bunTick) pending.lasts()
+    return this.follow(pending)
   }
 
   #socketOptions({ maxMessageBytes }: BunSockets): BunSocketOptions {
@@ -299,47 +214,32 @@ class BunListener implements Listener {
       },
     }
   }
-
-  /** Waits for a response, and until its stream ends. Meanwhile the connection may be idle. */
-  #follow(request: Request, server: BunServer, outgoing: WebOutgoing): Promise<Response> {
-    const pending = new PendingRequest(request, server)
-    this.#pending.add(pending)
-    if (this.#keepAlive <= bunTick) pending.mayIdle()
-    const done = (): void => {
-      this.#pending.delete(pending)
-      this.#hasServed = true
-      if (outgoing.isLong) server.timeout(request, this.#stall)
-      else if (pending.isIdle) server.timeout(request, this.#keepAlive)
-    }
-    return new Promise((resolve) => {
-      outgoing.onBegin(() => {
-        if (outgoing.isStream && !outgoing.destroyed) outgoing.once('close', done)
-        else done()
-        resolve(outgoing.response ?? cutOffResponse())
-      })
-    })
-  }
 }
 
-/** A request without a complete response. */
-class PendingRequest implements ListItem<PendingRequest> {
-  previous: PendingRequest | undefined = undefined
-  next: PendingRequest | undefined = undefined
-  isListed = false
-  /** Whether its connection may be idle. */
-  isIdle = false
+/** A pending request. Its connection may be idle. To tell Bun so at once costs a short request a twentieth of its time. */
+class BunRequest extends PendingRequest {
   readonly #request: Request
   readonly #server: BunServer
+  readonly #times: IdleTimes
+  #mayIdle = false
 
-  constructor(request: Request, server: BunServer) {
+  constructor(request: Request, server: BunServer, outgoing: WebOutgoing, times: IdleTimes) {
+    super(outgoing)
     this.#request = request
     this.#server = server
+    this.#times = times
   }
 
-  mayIdle(): void {
-    if (this.isIdle) return
-    this.isIdle = true
+  override lasts(): void {
+    if (this.#mayIdle) return
+    this.#mayIdle = true
     this.#server.timeout(this.#request, 0)
+  }
+
+  override ended(): void {
+    const { keepAlive, stall } = this.#times
+    if (this.outgoing.isLong) this.#server.timeout(this.#request, stall)
+    else if (this.#mayIdle) this.#server.timeout(this.#request, keepAlive)
   }
 }
 
@@ -361,23 +261,6 @@ class BunPeer {
 
 function toSeconds(milliseconds: number): number {
   return Math.min(maxIdleTimeout, Math.ceil(milliseconds / 1000))
-}
-
-function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds)
-  })
-}
-
-/** Bun closes the connection of a body that fails. */
-function cutOffResponse(): Response {
-  return new Response(
-    new ReadableStream({
-      pull(controller) {
-        controller.error()
-      },
-    }),
-  )
 }
 
 /** For requests that Bun cannot make a web-standard request of. */

@@ -18,6 +18,11 @@ export interface WebResponseOptions {
   readonly handlesConnection: boolean
   /** The error of a body that is cut off. */
   readonly toError: (message: string) => Error | undefined
+  /**
+   * Whether the signal of a request is read to find out if its client has disconnected, while nobody waits for that. Deno
+   * warns of each program that reads one.
+   */
+  readonly asksClient: boolean
   /** Milliseconds within which a client must read some bytes of a stream. */
   readonly stall: number
 }
@@ -85,6 +90,7 @@ export const handledForm = new WebResponseForm({
   writesLength: false,
   handlesConnection: false,
   toError: (message) => new Error(message),
+  asksClient: true,
   stall: Infinity,
 })
 
@@ -100,6 +106,10 @@ export class WebOutgoing extends LazyEmitter implements Outgoing {
   #headers: Headers | undefined
   #response: Response | undefined
   #isDestroyed = false
+  /** Whether the response comes later than in the turn of its request. */
+  #isPending = false
+  /** Whether somebody waits for the end of the response. */
+  #isWatched = false
   #followsClient = false
   /** Whether the signal of the request is read to find out if its client has disconnected. */
   #asksClient = false
@@ -148,21 +158,29 @@ export class WebOutgoing extends LazyEmitter implements Outgoing {
    * @param begun receives the error of a response that was cut off
    */
   onBegin(begun: (error: Error | undefined) => void): void {
-    this.#asksClient = !this.#followsClient
+    this.#isPending = true
+    if (this.#isWatched) this.followClient()
+    this.#asksClient = this.#form.options.asksClient && !this.#followsClient
     if (this.#response !== undefined || this.#isDestroyed) begun(this.#failure)
     else this.#begun = begun
   }
 
   override on(...[event, listener]: Parameters<EventEmitter['on']>): this {
     super.on(event, listener)
-    if (event === 'close') this.followClient()
+    if (event === 'close') this.#watch()
     return this
   }
 
   override once(...[event, listener]: Parameters<EventEmitter['on']>): this {
     super.once(event, listener)
-    if (event === 'close') this.followClient()
+    if (event === 'close') this.#watch()
     return this
+  }
+
+  /** No client disconnects before the turn ends in which its request came. */
+  #watch(): void {
+    this.#isWatched = true
+    if (this.#isPending) this.followClient()
   }
 
   /** Ends the response when its client disconnects. */
