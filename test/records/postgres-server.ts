@@ -33,14 +33,14 @@ const openedTemplate = 'filigree_opened'
 export async function startPostgres(): Promise<PostgresServer> {
   const configuredUrl = process.env.TEST_POSTGRES_URL
   if (configuredUrl !== undefined && configuredUrl !== '')
-    return databasesAt(configuredUrl, emptyDatabase)
+    return databasesAt(configuredUrl, emptyDatabase, runKept)
   const starterUrl = process.env.TEST_POSTGRES_ASK
   // Without the starter, this is not a Jest run.
   if (starterUrl === undefined) return startOwnPostgres()
   const response = await fetch(starterUrl)
   const text = await response.text()
   if (!response.ok) throw new Error(`PostgreSQL for the tests did not start: ${text}`)
-  return databasesAt(text, `template ${openedTemplate} strategy file_copy`)
+  return databasesAt(text, `template ${openedTemplate} strategy file_copy`, runKept)
 }
 
 /** A server that belongs to the suite, and that the suite can stop. */
@@ -122,7 +122,7 @@ export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnP
   await server.start()
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   return {
-    ...databasesAt(url, fastCopy),
+    ...databasesAt(url, fastCopy, runAt),
     folder,
     stop: () => server.stop(),
     start: async () => {
@@ -138,6 +138,7 @@ export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnP
 
 /** The part of pg that the tests use. The package has no types. */
 export interface PgClient {
+  on(event: 'error' | 'end', listener: () => void): void
   connect(): Promise<void>
   query(
     statement:
@@ -151,14 +152,8 @@ export const { Client } = (await import(driver)) as {
 }
 
 /** Empties all tables of a database that nothing uses, which takes less time than another database. */
-export async function emptyTables(url: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(truncateAll)
-  } finally {
-    await client.end()
-  }
+export function emptyTables(url: string): Promise<void> {
+  return runKept(url, truncateAll)
 }
 
 const truncateAll = `
@@ -177,24 +172,26 @@ let databaseCount = 0
  *
  * @param options options of `create database`
  */
-function databasesAt(url: string, options: string): PostgresServer {
+function databasesAt(url: string, options: string, run: typeof runAt): PostgresServer {
   const databaseNames: string[] = []
   return {
     url,
     createDatabase: async () => {
       const name = `filigree_test_${process.pid}_${Date.now()}_${++databaseCount}`
       databaseNames.push(name)
-      await runAt(url, `create database ${name} ${options}`)
+      await run(url, `create database ${name} ${options}`)
       return addressOf(url, name)
     },
     cutConnections: () =>
-      runAt(
+      run(
         url,
         `select pg_terminate_backend(pid) from pg_stat_activity
           where pid <> pg_backend_pid() and datname in (${databaseNames.map((name) => `'${name}'`).join()})`,
       ),
-    close: () =>
-      runAt(url, ...databaseNames.map((name) => `drop database if exists ${name} with (force)`)),
+    close: async () => {
+      await run(url, ...databaseNames.map((name) => `drop database if exists ${name} with (force)`))
+      for (const client of keptClients.values()) await (await client).end()
+    },
   }
 }
 
@@ -206,6 +203,28 @@ async function runAt(url: string, ...statements: string[]): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/** The connections that this suite keeps, because opening one takes the server longer than most statements. */
+const keptClients = new Map<string, Promise<PgClient>>()
+
+/** As `runAt`, on one connection for all calls of the suite. */
+async function runKept(url: string, ...statements: string[]): Promise<void> {
+  const kept = keptClients.get(url)
+  const opening = kept ?? openKept(url)
+  if (kept === undefined) keptClients.set(url, opening)
+  const client = await opening
+  for (const sql of statements) await client.query(sql)
+}
+
+async function openKept(url: string): Promise<PgClient> {
+  const client = new Client({ connectionString: url })
+  // The server ends it with its database.
+  const forget = (): void => void keptClients.delete(url)
+  client.on('error', forget)
+  client.on('end', forget)
+  await client.connect()
+  return client
 }
 
 function addressOf(url: string, databaseName: string): string {
