@@ -1,4 +1,4 @@
-/** The partitions that PostgreSQL reads for statements on a partitioned record, by their plans. */
+/** The plans of PostgreSQL: the partitions that statements on a partitioned record read, and combined statements. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -31,6 +31,7 @@ class LogMark {
   @Field('id') id!: Generated<number>
   @Field('string') sensor!: string
   @Field('datetime') sampleAt!: string
+  @Field('string', { default: '' }) note!: Generated<string>
   @BelongsTo(() => LogSample) sample!: Rel<LogSample>
 }
 
@@ -286,5 +287,32 @@ describe('PostgreSQL reads one partition', () => {
     const rows = [6, 7].map((index) => ({ id: ids[index] ?? '', title: 'many' }))
     const statement = await lastOf(() => events().updateMany(rows))
     expect((await partitionsOf(statement)).length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('PostgreSQL plans two combined calls once, and reads their rows by the key', () => {
+  const marks = () => database.records(LogMark)
+  let chosen: number[]
+  beforeAll(async () => {
+    const rows = Array.from({ length: 4000 }, () => ({ sensor: 'a', sampleAt: timeOf(10) }))
+    // The first call is sent alone.
+    chosen = (await marks().createMany(rows)).slice(0, 3).map(({ id }) => id)
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query('analyze log_mark')
+    await client.end()
+  })
+
+  it.each([
+    ['finds', (id: number) => marks().find(id)],
+    ['updates', (id: number) => marks().update(id, { note: 'seen' })],
+  ])('of %s', async (_, call) => {
+    const statement = await combined(chosen.map((id) => () => call(id)))
+    expect(await plansOf(statement, 2)).toEqual({ generic: 5, custom: 5 })
+    const plan = await prepared(statement, 'force_generic_plan', async (client, execute) =>
+      JSON.stringify((await client.query(`explain ${execute}`)).rows),
+    )
+    expect(plan).toContain('Index Scan using log_mark_pkey on log_mark')
+    expect(plan).not.toContain('Seq Scan on log_mark')
   })
 })

@@ -84,10 +84,7 @@ function writeBatchedFind(
   const found = print(callValues(types), isAnyOf)
   const toLists = toColumnLists(types)
   return {
-    statement: readOfCalls(
-      `${callRowsSql(types, hiddenList)} cross join lateral (${found})`,
-      tables,
-    ),
+    statement: readOfCalls(`${callRowsSql(types)} cross join lateral (${found})`, tables),
     maxCalls: maxFinds,
     toLists: (calls) => [
       ...toLists(calls),
@@ -136,15 +133,9 @@ export function writeBatchedUpdate(
 
 /** Selects the calls whose rows exist and are not locked by others, and locks these rows. */
 function lockedCallsSql(oneRow: OneRowChange, types: readonly string[]): string {
-  const { table, own, key } = oneRow
-  const calls = `select filigree_call.* from ${callRowsSql(types)}`
-  const lock = `for no key update of ${own} skip locked`
-  const isKey = isKeySql(oneRow, types)
-  const isAmong = isAmongSql(oneRow, types)
-  if (isAmong === undefined)
-    return `${calls}, ${table} where ${isKey}${inPartitionsSql(oneRow, types)} ${lock}`
-  const columns = key.map(({ column }) => `${own}.${column}`).join(', ')
-  return `${calls} join (select ${columns} from ${table} where ${isAmong} ${lock}) as ${own} on ${isKey}`
+  const { table, own } = oneRow
+  const isKey = `${isKeySql(oneRow, types)}${inPartitionsSql(oneRow, types)}`
+  return `select filigree_call.* from ${callRowsSql(types)}, ${table} where ${isKey} for no key update of ${own} skip locked`
 }
 
 function isKeySql({ own, key }: OneRowChange, types: readonly string[]): string {
@@ -160,14 +151,6 @@ function inPartitionsSql(
   const part = partitionPart === undefined ? undefined : key[partitionPart]
   if (part === undefined) return ''
   return ` and ${isInList(types)(`${own}.${part.column}`, part.position)}`
-}
-
-/** An index finds a list of keys in one scan. @returns `undefined` for a key of several columns */
-function isAmongSql({ own, key }: OneRowChange, types: readonly string[]): string | undefined {
-  const [only, second] = key
-  if (only === undefined || second !== undefined) return undefined
-  const { column, position } = only
-  return isInList(types)(`${own}.${column}`, position)
 }
 
 /**
@@ -214,12 +197,9 @@ export function writeOrderedUpdates(
   if (oneRow === undefined) return undefined
   const { table, own, key, print, returning } = oneRow
   const { head, condition } = print(callValues(types))
-  const more = (position: number): string => `$${types.length + position}`
-  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
-  const names = types.map((_, index) => `filigree_p${index + 1}`)
   const inPartitions = inPartitionsSql(oneRow, types)
-  const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
-  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${[condition, isAmongSql(oneRow, types) ?? []].flat().join(' and ')}${inPartitions} for no key update of ${own} skip locked`
+  const callRows = callRowsSql(types, ['filigree_group', 'filigree_size'])
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition}${inPartitions} for no key update of ${own} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
   const together = `${head} from (${completeCalls}) as filigree_call where ${isKeySql(oneRow, types)} and filigree_found = filigree_size${inPartitions}${returning}, ${callNumberSql}, filigree_group`
   const toRows = toColumnLists(types)
@@ -274,21 +254,22 @@ export function writeBatchedInsert(
 const callNumberSql = 'filigree_call.filigree_place::integer'
 
 /**
- * Hides the number of calls from the planner, so that a plan for given values never seems cheaper than one for all values: the
- * server then plans the statement once. Source: PostgreSQL, PREPARE; plancache.c.
+ * SQL of the values: one row for each call. A test that all rows pass makes the planner expect one call, whatever their
+ * number is. Otherwise a plan for a few calls seems cheaper than one for any number, so that the server plans the statement
+ * each time, and one for any number reads all rows of a table with some thousands. Sources: PostgreSQL, PREPARE; plancache.c;
+ * DEFAULT_RANGE_INEQ_SEL in selfuncs.h.
+ *
+ * @param numbers names of further columns, of integers
  */
-const hiddenList = (list: string): string => `(select ${list})`
-
-/** SQL of the values: one row for each call. */
-function callRowsSql(
-  types: readonly string[],
-  write: (list: string) => string = (list) => list,
-): string {
-  const lists = types.map((type, index) =>
-    write(`$${index + 1}::${isList(type) ? 'text' : type}[]`),
-  )
-  const names = types.map((_, index) => `filigree_p${index + 1}`)
-  return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
+function callRowsSql(types: readonly string[], numbers: readonly string[] = []): string {
+  const listTypes = [
+    ...types.map((type) => (isList(type) ? 'text' : type)),
+    ...numbers.map(() => 'integer'),
+  ]
+  const lists = listTypes.map((type, index) => `$${index + 1}::${type}[]`)
+  const names = [...types.map((_, index) => `filigree_p${index + 1}`), ...numbers]
+  const calls = `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
+  return `(select * from ${calls} where filigree_place between 1 and 1000000) as filigree_call`
 }
 
 /** The values of a call, in place of the placeholders. */
