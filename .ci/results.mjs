@@ -1,6 +1,6 @@
 // Reads Jest's JSON results for `run`.
 //   results.mjs failed FILE   prints the test files that failed; exit code 1 if there is none, or too many of them
-//   results.mjs sum FOLDER    prints "N passed, N failed, N skipped" of quick.json, tools.json and slow.json, with *-again.json counted instead
+//   results.mjs sum FOLDER    prints "N passed, N failed, N skipped" of quick.json, long.json, tools.json and slow.json, with *-again.json counted instead
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
@@ -14,7 +14,7 @@ if (command === 'failed') {
   console.log(files.map((file) => relative(process.cwd(), file)).join('\n'))
 } else {
   const sum = { passed: 0, failed: 0, skipped: 0 }
-  for (const name of ['quick', 'tools', 'slow']) add(sum, name)
+  for (const name of ['quick', 'long', 'tools', 'slow']) add(sum, name)
   const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : ''
   console.log(`${sum.passed} passed, ${sum.failed} failed${skipped}`)
 }

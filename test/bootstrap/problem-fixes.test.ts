@@ -106,7 +106,7 @@ const untestedCodes: Readonly<globalThis.Record<string, string>> = {
   DATABASE_UNREACHABLE: 'depends on the machine',
   DATABASE_UNREADABLE: 'depends on the machine',
   STORED_VALUE: 'depends on the stored rows: stored-decimals.test.ts',
-  SCHEMA_DIFFERS: 'depends on the database: schema.test.ts',
+  SCHEMA_DIFFERS: 'depends on the database: schema.long.ts',
   TABLE_MISPLACED: 'depends on the database: misplaced.citus.ts',
   SCHEMA_LOCKED: 'depends on the database',
   MIGRATION_FAILED: 'depends on the database',

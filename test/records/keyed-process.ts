@@ -1,4 +1,4 @@
-/** Serves writes with an `Idempotency-Key` until it is killed. Its handlers never end. Bundled by test/modules/abandoned-idempotency-keys.test.ts. */
+/** Serves writes with an `Idempotency-Key` until it is killed. Its handlers never end. Bundled by test/modules/abandoned-idempotency-keys.long.ts. */
 import { bootstrap, Controller, Module, Post } from '../../src/index.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
 

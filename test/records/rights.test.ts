@@ -1,4 +1,4 @@
+/** The rights on SQLite. `rights.long.ts` runs them on PostgreSQL. */
 import { describeRights } from '../contracts/rights/rights.contract.js'
-import { startBothEngines } from './both-engines.js'
 
-for (const [name, url] of await startBothEngines()) describeRights(name, url)
+describeRights('SQLite', () => Promise.resolve('sqlite::memory:'))

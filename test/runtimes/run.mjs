@@ -110,7 +110,7 @@ function runTests(place, bin) {
     )
   }
   const args = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js']
-  const all = ['--testMatch=**/*.test.ts', '--testMatch=**/*.slow.ts']
+  const all = ['test', 'long', 'slow'].map((kind) => `--testMatch=**/*.${kind}.ts`)
   const { status } = spawnSync('node', [...args, ...all, '--ci', '--maxWorkers=2', ...patterns], {
     cwd: place,
     env,

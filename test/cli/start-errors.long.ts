@@ -214,7 +214,7 @@ const starts: readonly (readonly [code: string, message: string, Start])[] = [
   ],
   [
     'DATABASE_UNREADABLE',
-    'start-errors.test.ts',
+    'start-errors.long.ts',
     { module: {}, options: { database: `sqlite:${fileURLToPath(import.meta.url)}` } },
   ],
   ['DATABASE_URL', 'mysql', { module: {}, options: { database: 'mysql://desk@127.0.0.1/desk' } }],
@@ -293,11 +293,11 @@ const others: Readonly<globalThis.Record<string, string>> = {
   PORT_REFUSED: 'needs a user without rights',
   CLIENT_MISSING: 'needs a package that is not built: client-script.test.ts',
   SECOND_COPY: 'needs a second installation: second-copy.test.ts',
-  DATABASE_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
-  MAIL_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
-  OIDC_CLIENT_MISSING: 'missing-packages.test.ts asks doctor',
-  PASSKEYS_PACKAGE_MISSING: 'missing-packages.test.ts asks doctor',
-  SOCKETS_DRIVER_MISSING: 'missing-packages.test.ts asks doctor',
+  DATABASE_DRIVER_MISSING: 'missing-packages.long.ts asks doctor',
+  MAIL_DRIVER_MISSING: 'missing-packages.long.ts asks doctor',
+  OIDC_CLIENT_MISSING: 'missing-packages.long.ts asks doctor',
+  PASSKEYS_PACKAGE_MISSING: 'missing-packages.long.ts asks doctor',
+  SOCKETS_DRIVER_MISSING: 'missing-packages.long.ts asks doctor',
 }
 
 it('every code that stops a start is made here, or has a reason', () => {
