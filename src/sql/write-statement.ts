@@ -108,11 +108,11 @@ function batchingOf(
   tree: Query | Change,
   dialect: Dialect,
   text: Sql | undefined,
-): Pick<Statement, 'print' | 'prunesAtStart'> {
+): Pick<Statement, 'print' | 'partitions'> {
   if (text === undefined || !dialect.can.batchedCalls) return {}
   const partitions = dialect.tables.partitions && partitionsReadByKey(tree)
   if (partitions === 'keys') return {}
-  return { print: printerOf(text), prunesAtStart: partitions?.areFew ?? false }
+  return { print: printerOf(text), partitions: partitions && { areFew: partitions.areFew } }
 }
 
 /**
@@ -195,11 +195,13 @@ function oneRowOf(
   const head = updateHead(change, writer)
   const own = writer.context.changedName(table.name)
   const condition = writer.filter({ table, where }, own) ?? sql`1 = 1`
+  const part = partitionPartOf(table.key, dialect)
   return {
     table: quoteTable(table.name),
     own: quote(own),
     key: keyPlaceholders(table.key, key, order),
-    partitionPart: partitionPartOf(table.key, dialect),
+    partitions:
+      part === undefined ? undefined : { part, areFew: table.partitions?.areFew ?? false },
     print: (valueAt, isAnyOf) => {
       const { sql: headSql, order: headOrder } = toText(head, valueAt)
       const rest = toText(

@@ -264,12 +264,27 @@ describe('PostgreSQL reads one partition', () => {
     }
   })
 
-  it('for more finds than fit into one statement', async () => {
+  it('with one plan for all combined updates, which reads no other partition', async () => {
+    const chosen = [3, 4, 5]
+    for (const calls of [
+      chosen.map((index) => () => events().update(ids[index] ?? '', { title: 'y' })),
+      chosen.map((index) => () => samples().update(keyAt(index), { value: 7 })),
+    ]) {
+      const statement = await combined(calls)
+      expect(await removedPartitions(statement)).toBeGreaterThanOrEqual(months - 2)
+      expect(await plansOf(statement, 2)).toEqual({ generic: 5, custom: 5 })
+    }
+  })
+
+  it('for more calls than fit into one statement', async () => {
     const indexes = Array.from({ length: months - 1 }, (_, index) => index)
     const keys = [...indexes.map((index) => ids[index] ?? ''), randomUUID()]
     await combined(keys.map((key) => () => events().find(key)))
     const found = await Promise.all(keys.map((key) => events().find(key)))
     expect(found.map((event) => event?.id)).toEqual([...keys.slice(0, -1), undefined])
+    const rows = keys.slice(0, -1).map((key, index) => ({ key, title: `title ${index}` }))
+    await Promise.all(rows.map(({ key, title }) => events().update(key, { title })))
+    for (const { key, title } of rows) expect(await events().find(key)).toMatchObject({ title })
   })
 
   it('for keys of several fields in a list', async () => {

@@ -37,8 +37,8 @@ export interface OneRowChange {
     valueAt: ValueSqlAt,
     isAnyOf?: AnyOfSql,
   ) => { readonly head: string; readonly condition: string }
-  /** The part of the key, from 0, of which partitions have ranges. 0 for a key of one column. Undefined: no partitions. */
-  readonly partitionPart?: number | undefined
+  /** The part of the key, from 0, of which partitions have ranges (0 for a key of one column). Undefined: no partitions. */
+  readonly partitions?: { readonly part: number; readonly areFew: boolean } | undefined
   /** The SQL from ` returning ` to the end. */
   readonly returning: string
 }
@@ -106,10 +106,10 @@ export interface Statement {
    */
   readonly print?: ((valueAt: ValueSqlAt, isAnyOf?: AnyOfSql) => string) | undefined
   /**
-   * It reads one row by the key of a table with few partitions: a combined statement leaves the other partitions out when it
-   * starts, so that it need not be planned for its keys each time.
+   * The partitions of the table from which it reads one row by the key. If they are few, a combined statement leaves the others
+   * out when it starts, so that it need not be planned for its keys each time.
    */
-  readonly prunesAtStart?: boolean
+  readonly partitions?: { readonly areFew: boolean } | undefined
   /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
   /** The columns that its values are compared with or written to, by the position of the value. */

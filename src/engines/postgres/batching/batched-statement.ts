@@ -42,56 +42,71 @@ export async function prepareBatch(
 
 /** @returns `undefined` if the statement has no placeholders, or cannot be printed with other values */
 export function writeBatchedRead(
-  { print, tables, prunesAtStart }: Statement,
+  { print, tables, partitions }: Statement,
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (print === undefined || types.length === 0) return undefined
-  if (prunesAtStart === true) return writeBatchedFind(print, tables, types)
-  const calls = `${callRowsSql(types)} cross join lateral (${print(callValues(types), isInList(types))})`
+  if (partitions?.areFew === true) return writeBatchedFind(print, tables, types)
+  const callRows = callRowsSql(types, { expectsOne: partitions === undefined })
+  const calls = `${callRows} cross join lateral (${print(callValues(types), isInList(types))})`
   return { statement: readOfCalls(calls, tables), toLists: toColumnLists(types) }
 }
 
-/** The maximum number of calls that find rows in partitions. More comparisons would cost more than further statements. */
-const maxFinds = 16
-
 /**
  * Finds one row for each call in a table with partitions, by a statement that the server plans once. Partitions without a row
- * of any call are left out when the statement starts, by a comparison with a placeholder for each call, and the others for
- * each call. Without that, each partition costs as much as a find. Sources: PostgreSQL, PREPARE; Partition Pruning.
+ * of any call are left out when the statement starts, and the others for each call. Without that, each partition costs as
+ * much as a find.
  */
 function writeBatchedFind(
   print: NonNullable<Statement['print']>,
   tables: readonly string[],
   types: readonly string[],
 ): BatchedStatement {
-  /** The positions of the values that are compared for each call. */
-  const compared: number[] = []
-  const isAnyOf: AnyOfSql = (column, position) => {
-    const first = types.length + compared.length * maxFinds + 1
-    compared.push(position)
-    const values = Array.from(
-      { length: maxFinds },
-      (_, index) => `$${first + index}::${types[position - 1] ?? ''}`,
-    )
-    const last = values.pop() ?? ''
-    // One comparison has another form, so that the planner makes no list of them, which would be searched in each index.
-    const tests = [
-      ...values.map((value) => `${column} = ${value}`),
-      `(${column} >= ${last} and ${column} <= ${last})`,
-    ]
-    return `(${tests.join(' or ')})`
-  }
-  const found = print(callValues(types), isAnyOf)
-  const toLists = toColumnLists(types)
+  const compared = new ComparedValues(types)
+  const found = print(callValues(types), compared.isAnyOf)
   return {
     statement: readOfCalls(`${callRowsSql(types)} cross join lateral (${found})`, tables),
-    maxCalls: maxFinds,
-    toLists: (calls) => [
+    maxCalls: maxCompared,
+    toLists: compared.after(toColumnLists(types)),
+  }
+}
+
+/** The maximum number of calls in partitions. More comparisons would cost more than further statements. */
+const maxCompared = 16
+
+/**
+ * Comparisons with a placeholder for each call, after those of the lists. By them, partitions are left out when a statement
+ * starts, which is impossible by a list. Source: PostgreSQL, Partition Pruning.
+ */
+class ComparedValues {
+  readonly #types: readonly string[]
+  readonly #write: (value: string) => string
+  /** The positions of the values that are compared for each call. */
+  readonly #positions: number[] = []
+
+  constructor(types: readonly string[], write = (value: string) => value) {
+    this.#types = types
+    this.#write = write
+  }
+
+  readonly isAnyOf: AnyOfSql = (column, position) => {
+    if (!this.#positions.includes(position)) this.#positions.push(position)
+    const first = this.#types.length + this.#positions.indexOf(position) * maxCompared + 1
+    const values = Array.from({ length: maxCompared }, (_, index) =>
+      this.#write(`$${first + index}::${this.#types[position - 1] ?? ''}`),
+    )
+    // Two lists, because an index would be searched for all values of one.
+    const lists = [values.slice(1), values.slice(0, 1)]
+    return `(${lists.map((list) => `${column} = any(array[${list.join(', ')}])`).join(' or ')})`
+  }
+
+  after(toLists: BatchedStatement['toLists']): BatchedStatement['toLists'] {
+    return (calls) => [
       ...toLists(calls),
-      ...compared.flatMap((position) =>
-        Array.from({ length: maxFinds }, (_, call) => calls[call]?.[position - 1] ?? null),
+      ...this.#positions.flatMap((position) =>
+        Array.from({ length: maxCompared }, (_, call) => calls[call]?.[position - 1] ?? null),
       ),
-    ],
+    ]
   }
 }
 
@@ -116,9 +131,14 @@ export function writeBatchedUpdate(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { print, returning } = oneRow
-  const lockedRows = lockedCallsSql(oneRow, types)
-  const { head, condition } = print(callValues(types), isInList(types))
+  const { table, own, partitions, print, returning } = oneRow
+  const isFew = partitions?.areFew === true
+  const compared = new ComparedValues(types, hiddenValue)
+  const isAnyOf = isFew ? compared.isAnyOf : isInList(types)
+  const isKey = `${isKeySql(oneRow, types)}${inPartitionsSql(oneRow, isAnyOf)}`
+  const callRows = callRowsSql(types, { expectsOne: partitions?.areFew !== false })
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${isKey} for no key update of ${own} skip locked`
+  const { head, condition } = print(callValues(types), isAnyOf)
   return {
     statement: Object.freeze({
       sql: `${head} from (${lockedRows}) as filigree_call where ${condition}${returning}, ${callNumberSql}`,
@@ -127,30 +147,26 @@ export function writeBatchedUpdate(
       mayWait: false,
       for: 'client',
     }),
-    toLists: toColumnLists(types),
+    ...(isFew && { maxCalls: maxCompared }),
+    toLists: compared.after(toColumnLists(types)),
   }
 }
 
-/** Selects the calls whose rows exist and are not locked by others, and locks these rows. */
-function lockedCallsSql(oneRow: OneRowChange, types: readonly string[]): string {
-  const { table, own } = oneRow
-  const isKey = `${isKeySql(oneRow, types)}${inPartitionsSql(oneRow, types)}`
-  return `select filigree_call.* from ${callRowsSql(types)}, ${table} where ${isKey} for no key update of ${own} skip locked`
-}
+/**
+ * Hides a value from the planner, so that a plan for given values never seems cheaper than one for all values: the server then
+ * plans the statement once.
+ */
+const hiddenValue = (value: string): string => `case when now() is null then null else ${value} end`
 
 function isKeySql({ own, key }: OneRowChange, types: readonly string[]): string {
   const valueAt = callValues(types)
   return key.map(({ column, position }) => `${own}.${column} = ${valueAt(position)}`).join(' and ')
 }
 
-/** The planner leaves partitions out only by a list of values. @returns an empty text if there are no partitions */
-function inPartitionsSql(
-  { own, key, partitionPart }: OneRowChange,
-  types: readonly string[],
-): string {
-  const part = partitionPart === undefined ? undefined : key[partitionPart]
-  if (part === undefined) return ''
-  return ` and ${isInList(types)(`${own}.${part.column}`, part.position)}`
+/** Partitions are left out only by the values of all calls. @returns an empty text if there are no partitions */
+function inPartitionsSql({ own, key, partitions }: OneRowChange, isAnyOf: AnyOfSql): string {
+  const part = partitions === undefined ? undefined : key[partitions.part]
+  return part === undefined ? '' : ` and ${isAnyOf(`${own}.${part.column}`, part.position)}`
 }
 
 /**
@@ -195,10 +211,13 @@ export function writeOrderedUpdates(
   types: readonly string[],
 ): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, own, key, print, returning } = oneRow
+  const { table, own, key, partitions, print, returning } = oneRow
   const { head, condition } = print(callValues(types))
-  const inPartitions = inPartitionsSql(oneRow, types)
-  const callRows = callRowsSql(types, ['filigree_group', 'filigree_size'])
+  const inPartitions = inPartitionsSql(oneRow, isInList(types))
+  const callRows = callRowsSql(types, {
+    expectsOne: partitions === undefined,
+    numbers: ['filigree_group', 'filigree_size'],
+  })
   const lockedRows = `select filigree_call.* from ${callRows}, ${table} where ${condition}${inPartitions} for no key update of ${own} skip locked`
   const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
   const together = `${head} from (${completeCalls}) as filigree_call where ${isKeySql(oneRow, types)} and filigree_found = filigree_size${inPartitions}${returning}, ${callNumberSql}, filigree_group`
@@ -253,15 +272,25 @@ export function writeBatchedInsert(
 
 const callNumberSql = 'filigree_call.filigree_place::integer'
 
+interface CallRows {
+  /**
+   * Whether a test that all rows pass makes the planner expect one call, whatever their number is. Otherwise a plan for a few
+   * calls seems cheaper than one for any number, so that the server plans the statement each time, and one for any number
+   * reads all rows of a table with some thousands. Not for partitions that are left out by a list: the planner would search
+   * each of them for the whole list again for each call.
+   */
+  readonly expectsOne?: boolean
+  /** Names of further columns, of integers. */
+  readonly numbers?: readonly string[]
+}
+
 /**
- * SQL of the values: one row for each call. A test that all rows pass makes the planner expect one call, whatever their
- * number is. Otherwise a plan for a few calls seems cheaper than one for any number, so that the server plans the statement
- * each time, and one for any number reads all rows of a table with some thousands. Sources: PostgreSQL, PREPARE; plancache.c;
- * DEFAULT_RANGE_INEQ_SEL in selfuncs.h.
- *
- * @param numbers names of further columns, of integers
+ * SQL of the values: one row for each call. Sources: PostgreSQL, PREPARE; plancache.c; DEFAULT_RANGE_INEQ_SEL in selfuncs.h.
  */
-function callRowsSql(types: readonly string[], numbers: readonly string[] = []): string {
+function callRowsSql(
+  types: readonly string[],
+  { expectsOne = true, numbers = [] }: CallRows = {},
+): string {
   const listTypes = [
     ...types.map((type) => (isList(type) ? 'text' : type)),
     ...numbers.map(() => 'integer'),
@@ -269,6 +298,7 @@ function callRowsSql(types: readonly string[], numbers: readonly string[] = []):
   const lists = listTypes.map((type, index) => `$${index + 1}::${type}[]`)
   const names = [...types.map((_, index) => `filigree_p${index + 1}`), ...numbers]
   const calls = `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
+  if (!expectsOne) return calls
   return `(select * from ${calls} where filigree_place between 1 and 1000000) as filigree_call`
 }
 

@@ -75,7 +75,7 @@ export class UpdateQueue extends WriteQueue {
   protected override send(): void {
     const { batched } = this
     if (!this.isWaiting || typeof batched !== 'object') return
-    const calls = this.#take()
+    const calls = this.#take(batched.maxCalls)
     const [first] = calls
     if (first !== undefined && calls.length === 1)
       void first.runAlone(this.statement).then(this.begin())
@@ -83,8 +83,8 @@ export class UpdateQueue extends WriteQueue {
   }
 
   /** Takes calls for different rows, as many as fit into one statement. Further calls for the same row wait. */
-  #take(): QueuedWrite[] {
-    const maxKeys = this.statement.rows === undefined ? maxRows : maxListRows
+  #take(maxCalls?: number): QueuedWrite[] {
+    const maxKeys = maxCalls ?? (this.statement.rows === undefined ? maxRows : maxListRows)
     const keys = new Set<string>()
     const calls: QueuedWrite[] = []
     const remaining: QueuedWrite[] = []
