@@ -3,6 +3,7 @@ import { quote, quoteTable } from '../engines/contract/quote.js'
 import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import { storedColumnsOf, type Column } from '../engines/contract/table.js'
+import { definedParts } from './condition-writer.js'
 import { areEqual, keyColumns, keySlots, partitionPartOf } from './key-columns.js'
 import { returnedColumns, columnsOf, storedValues, type RowWriter } from './row-writer.js'
 import type { SqlTable } from './table.js'
@@ -123,18 +124,18 @@ function versionIncrement({ version }: SqlTable, own: string): Sql[] {
 
 function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { own, tableName, isKey, isAmong, andNotDeleted, head, columns, list, lists, tests } =
+  const { own, tableName, isKey, isAmong, andFilter, head, columns, list, lists, tests } =
     updateEachParts(change, context)
   const rowsOfValues = wrap(lists.rows, join(types.map((type, index) => list(type, index))))
   const rows = sql`${rowsOfValues} as ${name(valuesName)} (${join(columns)})`
   const found =
     isAmong !== undefined && tests.length === 0
-      ? sql`${tableName} where ${isAmong}${andNotDeleted}`
-      : sql`${tableName}, ${rows} where ${join([isKey, ...tests], ' and ')}${andNotDeleted}`
+      ? sql`${tableName} where ${isAmong}${andFilter}`
+      : sql`${tableName}, ${rows} where ${join([isKey, ...tests], ' and ')}${andFilter}`
   const order = join(keyColumns(own, table.key))
   const locked = sql`select 1 from ${found} order by ${order} ${raw(lists.lockClause)} of ${name(own)}`
   const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
-  return sql`${head} from ${rows} where ${isKey}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, own, context)}`
+  return sql`${head} from ${rows} where ${isKey}${andFilter} and ${allExist} returning ${returnedColumns(table, own, context)}`
 }
 
 /**
@@ -144,19 +145,21 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
  */
 export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
-  const { own, tableName, isKey, isAmong, andNotDeleted, head, columns, list, lists } =
-    updateEachParts(change, context)
+  const { own, tableName, isKey, isAmong, andFilter, head, columns, list, lists } = updateEachParts(
+    change,
+    context,
+  )
   const [call, size, count] = [name('filigree_call'), name('filigree_size'), name('filigree_count')]
   const values = [...types, 'integer', 'integer'].map((type, index) => list(type, index))
   const rowsOfValues = sql`${wrap(lists.rows, join(values))} as ${name(valuesName)} (${join([...columns, call, size])})`
   const lock = raw(`${lists.lockClause} of ${quote(own)} skip locked`)
   const found =
     isAmong === undefined
-      ? sql`${rowsOfValues}, ${tableName} where ${isKey}${andNotDeleted} ${lock}`
-      : sql`${rowsOfValues} join (select ${ref(own, table.key)} as filigree_key from ${tableName} where ${isAmong}${andNotDeleted} ${lock}) as filigree_found on filigree_key = ${name('k0')}`
+      ? sql`${rowsOfValues}, ${tableName} where ${isKey}${andFilter} ${lock}`
+      : sql`${rowsOfValues} join (select ${ref(own, table.key)} as filigree_key from ${tableName} where ${isAmong}${andFilter} ${lock}) as filigree_found on filigree_key = ${name('k0')}`
   const locked = sql`select ${name(valuesName)}.* from ${found}`
   const rows = sql`select *, count(*) over (partition by ${call}) as ${count} from (${locked}) as ${name(lockedName)}`
-  return sql`${head} from (${rows}) as ${name(valuesName)} where ${isKey}${andNotDeleted} and ${count} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
+  return sql`${head} from (${rows}) as ${name(valuesName)} where ${isKey}${andFilter} and ${count} = ${size} returning ${returnedColumns(table, own, context)}, ${call}`
 }
 
 /** The common parts of both. The columns of the lists of values are `k0` …, `c0`, `c1` … */
@@ -169,6 +172,8 @@ function updateEachParts(
   const tableName = context.tableName(table.name)
   const own = context.changedName(table.name)
   const isNotDeleted = notDeleted(table, own)
+  const isInShard = table.shard && sql`${ref(own, table.shard)} = ${slot(types.length + 1)}`
+  const filter = definedParts(isNotDeleted, isInShard)
   const columnNames = columns.map((_, index) => `c${index}`)
   const keys = keyColumns(own, table.key)
   const keyNames = keys.map((_, index) => `k${index}`)
@@ -207,7 +212,7 @@ function updateEachParts(
       table.key.parts === undefined
         ? sql`${ref(own, table.key)} = any(${list(types[0], 0)})`
         : undefined,
-    andNotDeleted: isNotDeleted && sql` and ${isNotDeleted}`,
+    andFilter: filter.length === 0 ? undefined : sql` and ${join(filter, ' and ')}`,
     head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table, own)])}`,
     columns: [...keyNames, ...columnNames].map((one) => name(one)),
     tests,

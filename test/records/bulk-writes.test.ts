@@ -31,6 +31,13 @@ class Restock {
   @Field('integer') stock!: number
 }
 
+@Record({ version: true })
+class Draft {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  version!: number
+}
+
 @Module({ records: [Ware] })
 class Shop {}
 
@@ -64,7 +71,7 @@ describe.each(engines)('%s: bulk writes', (name, open) => {
   const skus = async (): Promise<string[]> => (await wares.list()).map(({ sku }) => sku)
 
   beforeAll(async () => {
-    database = await connect(await open(), { records: [Ware] })
+    database = await connect(await open(), { records: [Ware, Draft] })
     await database.sync()
     wares = database.records(Ware)
     const env = { APP_API_KEY: 'key' }
@@ -126,6 +133,47 @@ describe.each(engines)('%s: bulk writes', (name, open) => {
       { path: '0.id' },
     ])
     expect((await wares.find(a?.id ?? 0))?.stock).toBe(7)
+  })
+
+  it('updates more rows than one statement may have, in order or none', async () => {
+    const rows = await wares.createMany(
+      Array.from({ length: 5100 }, (_, index) => ({ sku: `s${index}` })),
+    )
+    const reversed = rows.map(({ id }, index) => ({ id, stock: index })).reverse()
+    const { statements, result } = await statementsOf(() => wares.updateMany(reversed))
+    expect(result.map(({ id, stock }) => ({ id, stock }))).toStrictEqual(reversed)
+    if (name === 'PostgreSQL') expect(statements.length).toBeLessThan(20)
+    const [first, last] = [rows[0] as Ware, rows[5099] as Ware]
+    const repeated = await wares.updateMany([
+      ...rows.map(({ id }) => ({ id, stock: 1 })),
+      { id: first.id, stock: 2 },
+    ])
+    expect([repeated[0]?.stock, repeated[5100]?.stock]).toStrictEqual([1, 2])
+    const exchanged = rows.map(({ id, sku }) => ({
+      id,
+      sku: id === first.id ? last.sku : id === last.id ? first.sku : sku,
+    }))
+    expect((await wares.updateMany(exchanged))[5099]?.sku).toBe(first.sku)
+    const changes = rows.map(({ id }) => ({ id, stock: 9 }))
+    const missing = failure(wares.updateMany([...changes, { id: 999_999, stock: 9 }]))
+    expect(await missing).toMatchObject({ status: 404 })
+    const invalid = failure(wares.updateMany([...changes, { id: first.id, stock: -1 }]))
+    expect(await invalid).toMatchObject({ status: 400, errors: [{ path: '5100.stock' }] })
+    expect(await wares.count({ stock: 9 })).toBe(0)
+  })
+
+  it('names the row of an invalid version, and of a value that is not an object', async () => {
+    const drafts = database.records(Draft)
+    const [a, b] = await drafts.createMany([{ text: 'a' }, { text: 'b' }])
+    const wrong = [
+      { id: a?.id, text: 'c' },
+      { id: b?.id, text: 'c', version: 'x' },
+    ]
+    const invalid = await failure(drafts.updateMany(wrong as never))
+    expect(invalid).toMatchObject({ status: 400, errors: [{ path: '1.version' }] })
+    const empty = await failure(drafts.updateMany([null, { id: b?.id, text: 'c' }] as never))
+    expect(empty).toMatchObject({ status: 400, errors: [{ path: '0.id' }] })
+    expect((await drafts.list()).map(({ text }) => text)).toEqual(['a', 'b'])
   })
 
   it('deletes rows and returns how many existed', async () => {

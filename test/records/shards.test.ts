@@ -35,6 +35,7 @@ import {
 } from './sharded-office.js'
 
 const servers = await startBothEngines()
+type Change = Pick<Task, 'id' | 'tenantId' | 'title'>
 type Opening = [name: string, open: () => Promise<string | ReturnType<typeof pglite>>]
 const engines: Opening[] = [...servers, ['PGlite', () => Promise.resolve(pglite())]]
 
@@ -236,6 +237,33 @@ describe.each(engines)('%s', (engine, open) => {
     stop()
     expect(await tasks.deleteWhere({ tenantId: 'd' })).toBe(299)
     expect(await tasks.count({ tenantId: 'c', title: 'same' })).toBe(150)
+  })
+
+  it('changes many rows of each shard together', async () => {
+    const rows = Array.from({ length: 60 }, (_, n) => ({ tenantId: `m${n % 3}`, title: `t${n}` }))
+    const created = await tasks.createMany(rows)
+    const changes = created.map(({ id, tenantId }, n) => ({ id, tenantId, title: `u${n}` }))
+    const before = watch.statements.length
+    expect(await tasks.updateMany(changes)).toMatchObject(changes)
+    if (engine !== 'SQLite') expect(watch.statements.length - before).toBeLessThan(20)
+    const one = changes.filter(({ tenantId }) => tenantId === 'm1')
+    expect(await tasks.updateMany(one)).toMatchObject(one)
+    const [first, second] = changes as [Change, Change]
+    const again = { ...first, title: 'last' }
+    expect(await tasks.updateMany([...changes, again])).toMatchObject([...changes, again])
+    const elsewhere = { ...first, tenantId: second.tenantId }
+    const none = changes.map((change) => ({ ...change, title: 'none' }))
+    await expect(tasks.updateMany([...none, elsewhere])).rejects.toMatchObject({ status: 404 })
+    const untitled = { ...second, title: null } as never
+    const invalid = tasks.updateMany([...none, untitled])
+    const atLast = [{ path: '60.title' }]
+    await expect(invalid).rejects.toMatchObject({ status: 400, errors: atLast })
+    expect(await tasks.count({ tenantId: 'm0', title: 'none' })).toBe(0)
+    expect(await tasks.count({ tenantId: 'm0', title: 'last' })).toBe(1)
+    const names = [{ name: 'Wall' }, { name: 'Door' }, { name: 'Gate' }, { name: 'Loft' }]
+    const built = await projects.createMany(names.map((name) => ({ ...name, tenantId: 'm0' })))
+    const turned = built.map(({ id, tenantId }, n) => ({ id, tenantId, ...names[(n + 1) % 4] }))
+    expect(await projects.updateMany(turned)).toMatchObject(turned)
   })
 
   it('allows hooks to read other shards', async () => {

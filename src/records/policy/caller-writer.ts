@@ -26,18 +26,17 @@ import { deleteWhere, isolationToDelete } from '../statements/delete-rows.js'
 import { createInOrder } from '../statements/reference-order.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
-import { allowingSwaps } from '../statements/swapped-values.js'
+import { allowingSwaps, isUniqueViolation } from '../statements/swapped-values.js'
 import { isConcurrentInsert, storedForm, toConflict, upsertTogether } from '../statements/upsert.js'
 import { noSuchRow } from '../statements/client-errors.js'
 import {
   updateWithOneStatement,
   createWithOneStatement,
   deleteWithOneStatement,
-  isWrittenInParts,
-  maxRows,
   type ErrorOfRow,
 } from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
+import { isWrittenInParts, maxRows, partsOfChanges, type Part } from '../statements/write-parts.js'
 import { referencesToMarked } from '../statements/marked-references.js'
 import { restoreOne } from '../statements/restore-row.js'
 import {
@@ -205,26 +204,71 @@ export class CallerWriter {
    * @throws {HttpError} as `update`; 404 `NOT_FOUND` if the caller cannot see one of the rows
    */
   updateAll(rows: RowList<KeyedTree>): MaybePromise<Instance[]> {
+    const { table, values } = rows
+    const isBound = this.view.isBound(table)
+    const parts = isBound ? undefined : partsOfChanges(table, this.source.context, values)
+    if (parts === undefined) return this.#updateTogether(rows)
+    const [first, second] = parts
+    return second === undefined
+      ? inShard(table, first?.shard, () => this.#updateTogether(rows))
+      : this.#updateInParts(rows, parts)
+  }
+
+  /** Changes rows with one statement, or row by row. */
+  #updateTogether(rows: RowList<KeyedTree>): MaybePromise<Instance[]> {
     const { table, values, treeAt } = rows
     const ownTreeAt = (index: number): WriteTree => treeAt(index).tree
     const errorOf = this.#errorsOf(ownTreeAt)
     return this.#writeAll(
       this.#needOnlyFieldChecks(values.length, ownTreeAt),
       () => updateWithOneStatement(table, this.source, values as readonly Instance[], errorOf),
-      () => {
-        const keyedTrees = values.map((_, index) => treeAt(index))
-        const trees = keyedTrees.map(({ tree }) => tree)
-        return this.#swapping(trees, async () => {
-          const changed: Instance[] = []
-          for (const { id, tree } of keyedTrees) {
-            const record = await this.update(id, tree)
-            if (record === null) throw noSuchRow(table.type.name, id)
-            changed.push(record)
-          }
-          return changed
-        })
-      },
+      () => this.#updateEach(rows),
     )
+  }
+
+  /** Changes each part of the rows with one statement, all or none. */
+  async #updateInParts(rows: RowList<KeyedTree>, parts: readonly Part[]): Promise<Instance[]> {
+    const { table, values, treeAt } = rows
+    const changed: Instance[] = new Array(values.length)
+    const changeParts = async (): Promise<Instance[]> => {
+      for (const { indexes, shard } of parts) {
+        const at = (place: number): number => indexes[place] as number
+        const part: RowList<KeyedTree> = {
+          table,
+          values: indexes.map((index) => values[index] as object),
+          treeAt: (place) => treeAt(at(place)),
+        }
+        const isSmall = indexes.length < smallestPart
+        const records = await inShard(table, shard, () =>
+          isSmall ? this.#updateInOrder(table, treesOf(part)) : this.#updateTogether(part),
+        )
+        for (const [place, record] of records.entries()) changed[at(place)] = record
+      }
+      return changed
+    }
+    try {
+      return await this.#begin(changeParts, undefined)
+    } catch (error) {
+      // Rows of different parts may exchange unique values.
+      if (isUniqueViolation(error)) return this.#updateEach(rows)
+      throw error
+    }
+  }
+
+  #updateEach(rows: RowList<KeyedTree>): Promise<Instance[]> {
+    const keyedTrees = treesOf(rows)
+    const trees = keyedTrees.map(({ tree }) => tree)
+    return this.#swapping(trees, () => this.#updateInOrder(rows.table, keyedTrees))
+  }
+
+  async #updateInOrder(table: Table, keyedTrees: readonly KeyedTree[]): Promise<Instance[]> {
+    const changed: Instance[] = []
+    for (const { id, tree } of keyedTrees) {
+      const record = await this.update(id, tree)
+      if (record === null) throw noSuchRow(table.type.name, id)
+      changed.push(record)
+    }
+    return changed
   }
 
   /** @returns the number of rows that the caller could see */
@@ -513,6 +557,13 @@ export class CallerWriter {
         : this.view.isBound(relation.target),
     )
   }
+}
+
+/** A statement for fewer rows of a transaction costs more than one for each, because it needs a savepoint. */
+const smallestPart = 4
+
+function treesOf({ values, treeAt }: RowList<KeyedTree>): KeyedTree[] {
+  return values.map((_, index) => treeAt(index))
 }
 
 const noConditions: RowConditions = Object.freeze({})

@@ -258,7 +258,7 @@ export class TablePlans {
 
   /**
    * Values: lists of each column of the keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the
-   * number of keys.
+   * number of keys and the shard of all rows.
    */
   updateEach(
     columns: readonly Column[],

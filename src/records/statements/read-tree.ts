@@ -319,6 +319,6 @@ function readList(value: unknown, path: string): unknown[] {
 }
 
 /** Checked bodies are instances of classes, so the prototype does not matter. */
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

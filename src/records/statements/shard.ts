@@ -47,7 +47,7 @@ export function currentShard({ shard }: Table): unknown {
 }
 
 /** The current shard in the driver's form. @throws {HttpError} 400 `VALIDATION` if it is unknown or invalid */
-function shardOf(table: Table, context: Codecs, shard: Column): unknown {
+export function shardOf(table: Table, context: Codecs, shard: Column): unknown {
   const value = currentShard(table)
   if (value === undefined) throw noShard(table)
   const codec = context.codecOf(table).byProperty.get(shard.property)

@@ -10,7 +10,7 @@ import { columnValuesOf, toKey } from '../model/codec.js'
 import { storedColumnsOf, type Column } from '../../engines/contract/table.js'
 import { idOf, writeKeyText } from '../model/record-key.js'
 import type { Table, Instance } from '../model/table.js'
-import { namesRelations } from './read-tree.js'
+import { isObject, namesRelations } from './read-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
@@ -18,28 +18,18 @@ import { deleteGroup } from './delete-with-dependents.js'
 import type { Writer } from './hooks.js'
 import { toRecords } from './read-records.js'
 import { isInTransaction } from './transaction-runners.js'
-import { withShard } from './shard.js'
+import { currentShard, shardOf, withoutShard, withShard } from './shard.js'
 import { readSums } from './additions.js'
 import { withAnnouncement, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { referencesToMarked } from './marked-references.js'
-import { selfReferencesOf } from './reference-order.js'
 import { toIds, withReadKeys } from './row-keys.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
-import type { InputCheck } from '../../fields/compile-input.js'
 import { removeIdentity } from './write-options.js'
-
-/** The maximum number of rows in one statement. */
-export const maxRows = 5000
+import { maxRows } from './write-parts.js'
 
 /** Adds the names of a row to an error about its values. */
 export type ErrorOfRow = (error: unknown, index: number) => unknown
-
-/** Whether new rows need several statements. Rows that refer to each other are ordered together, so they have no parts. */
-export function isWrittenInParts(table: Table, rows: readonly object[]): boolean {
-  if (rows.length <= maxRows || table.hasWriteHooks) return false
-  return selfReferencesOf(table).length === 0 && !rows.some((row) => namesRelations(table, row))
-}
 
 /** @returns the records in order; `undefined` if the rows must be written one by one */
 export function createWithOneStatement(
@@ -71,7 +61,7 @@ export function createWithOneStatement(
 }
 
 /**
- * @param rows changes of rows, each with the key under its own name
+ * @param rows changes of rows, each with the key under its own name. Those of a sharded table are in the current shard
  * @returns as `createWithOneStatement`; also `undefined` if a row does not exist
  */
 export function updateWithOneStatement(
@@ -91,7 +81,10 @@ export function updateWithOneStatement(
         const plan = here.context
           .plansOf(table)
           .updateEach(writtenColumns, types, sums, hasVersions)
-        return after(runForRows(here, plan, statementValues, rowValues.length), (found) => {
+        const { shard } = table
+        const count = rowValues.length
+        const rest = shard === undefined ? [count] : [count, shardOf(table, here.context, shard)]
+        return after(runForRows(here, plan, statementValues, rest), (found) => {
           // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
           if (found.length < rowValues.length) return undefined
           const ordered = inOrderOfKeys(table, toRecords(table, here.context, found), keys)
@@ -199,19 +192,23 @@ function readNewRows(
 ): MaybePromise<StatementValues | undefined> {
   if (rows.length < 2 || rows.length > maxRows) return undefined
   if (table.hasWriteHooks || context.dialect.bulk.lists === undefined) return undefined
-  if (rows.some((row) => namesRelations(table, row))) return undefined
+  // Values that are not objects are refused row by row.
+  if (rows.some((row) => !isObject(row) || namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
   const rowValues: unknown[][] = []
   let commonColumns: readonly Column[] | undefined
   const read = (row: object, index: number): MaybePromise<boolean> =>
-    after(checkRow(create, withShard(table, row), index, errorOf), (record) => {
-      if (table.version !== undefined) record[table.version.property] = 1
-      const { columns, values } = valuesToInsert(table, codec, record)
-      commonColumns ??= columns
-      rowValues.push(values)
-      return columns.length === commonColumns.length && columns.length > 0
-    })
+    after(
+      inRow(index, errorOf, () => create(withShard(table, row))),
+      (record) => {
+        if (table.version !== undefined) record[table.version.property] = 1
+        const { columns, values } = valuesToInsert(table, codec, record)
+        commonColumns ??= columns
+        rowValues.push(values)
+        return columns.length === commonColumns.length && columns.length > 0
+      },
+    )
   return after(readInOrder(rows, read), (haveSameColumns) =>
     haveSameColumns && commonColumns !== undefined
       ? { columns: commonColumns, rowValues }
@@ -229,8 +226,7 @@ function readUpdates(
   if (rows.length < 2 || rows.length > maxRows) return undefined
   const checks = context.checksOf(table)
   if (table.hasWriteHooks || checks.row !== undefined) return undefined
-  // Each row is found by its own shard.
-  if (table.shard !== undefined) return undefined
+  if (table.shard !== undefined && currentShard(table) === undefined) return undefined
   if (context.dialect.bulk.lists === undefined) return undefined
   const codec = context.codecOf(table)
   const rowValues: unknown[][] = []
@@ -239,15 +235,17 @@ function readUpdates(
   let commonColumns: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
   let versions: number | undefined
-  const read = (row: Instance, index: number): MaybePromise<boolean> => {
+  const readRow = (row: Instance): MaybePromise<boolean> => {
+    if (!isObject(row)) return false
     const key = toKey(codec, table.key.parts === undefined ? row[table.key.property] : row)
     if (key === undefined || seenKeys.has(key) || namesRelations(table, row)) return false
     seenKeys.add(key)
-    const { values: changes, expected = [] } = removeIdentity(table, codec, key, row)
+    const ownRow = withoutShard(table, row)
+    const { values: changes, expected = [] } = removeIdentity(table, codec, key, ownRow)
     const added = readSums(table, codec, context.dialect, changes)
     if (added === undefined) return false
     const { sums } = added
-    return after(checkRow(checks.update, added.values, index, errorOf), (record) => {
+    return after(checks.update(added.values), (record) => {
       const { columns, values } = valuesToUpdate(table, codec, record, context, {
         values: [...columnValuesOf(table.key, key, codec)],
         sums,
@@ -270,6 +268,8 @@ function readUpdates(
       return true
     })
   }
+  const read = (row: Instance, index: number): MaybePromise<boolean> =>
+    inRow(index, errorOf, () => readRow(row))
   return after(readInOrder(rows, read), (haveSameColumns) => {
     if (!haveSameColumns || commonColumns === undefined) return undefined
     const { version } = table
@@ -281,23 +281,15 @@ function readUpdates(
   })
 }
 
-/** Checks a row, and adds its names to an error. */
-function checkRow<R>(
-  check: InputCheck<R>,
-  row: object,
+/** Adds the names of a row to an error of reading it. */
+function inRow<R>(
   index: number,
   errorOf: ErrorOfRow,
+  read: () => MaybePromise<R>,
 ): MaybePromise<R> {
-  try {
-    const checking = check(row)
-    return checking instanceof Promise
-      ? checking.catch((error: unknown) => {
-          throw errorOf(error, index)
-        })
-      : checking
-  } catch (error) {
+  return attempt(read, (error) => {
     throw errorOf(error, index)
-  }
+  })
 }
 
 function areSame(columns: readonly Column[], otherColumns: readonly Column[]): boolean {
@@ -365,16 +357,16 @@ function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
   return reading
 }
 
-/** @param count the number of rows, if the statement needs it */
+/** @param rest the values after the lists */
 function runForRows(
   here: Source,
   plan: Plan,
   { columns, rowValues }: StatementValues,
-  count?: number,
+  rest: readonly unknown[] = [],
 ): MaybePromise<readonly Row[]> {
   const { lists } = here.context.dialect.bulk
   const values: unknown[] = columns.map((_, position) => lists?.write(rowValues, position))
-  if (count !== undefined) values.push(count)
+  values.push(...rest)
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
 
