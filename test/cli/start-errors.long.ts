@@ -292,7 +292,7 @@ const others: Readonly<globalThis.Record<string, string>> = {
   TABLE_MISPLACED: 'needs a server that distributes tables: misplaced.citus.ts',
   PORT_REFUSED: 'needs a user without rights',
   CLIENT_MISSING: 'needs a package that is not built: client-script.test.ts',
-  SECOND_COPY: 'needs a second installation: second-copy.test.ts',
+  SECOND_COPY: 'needs a second installation: second-copy.long.ts',
   DATABASE_DRIVER_MISSING: 'missing-packages.long.ts asks doctor',
   MAIL_DRIVER_MISSING: 'missing-packages.long.ts asks doctor',
   OIDC_CLIENT_MISSING: 'missing-packages.long.ts asks doctor',

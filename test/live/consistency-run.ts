@@ -1,5 +1,5 @@
 /**
- * The long run of `consistency.test.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
+ * The long run of `consistency.long.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
  * `npm run live-consistency [-- <queries> <writes> <seed>]` exits with 1 where a live query is wrong.
  */
 import { spawn } from 'node:child_process'

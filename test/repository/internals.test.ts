@@ -31,7 +31,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   ],
   'a table of many values, each of which would cost a request': [
     'test/admin/start.test.ts',
-    'test/contracts/kinds.test.ts',
+    'test/contracts/kinds.long.ts',
     'test/contracts/response-targets.test.ts',
     'test/core/log-text.test.ts',
     'test/core/missing-package.test.ts',
@@ -95,7 +95,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/records/large-lists.long.ts',
     'test/records/large-rows.long.ts',
     'test/records/query-cost.long.ts',
-    'test/records/partition-interfaces.test.ts',
+    'test/records/partition-interfaces.long.ts',
     'test/records/shard-announcements.test.ts',
     'test/records/table.test.ts',
   ],
