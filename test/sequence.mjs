@@ -6,7 +6,9 @@ import BySize from '@jest/test-sequencer'
 
 const longest = [
   'records/rights.test.ts',
+  'records/rights.long.ts',
   'records/migrations-both-ways.long.ts',
+  'records/kind-changes.long.ts',
   'openapi/agreement.long.ts',
   'records/pglite.long.ts',
   'graphql/records/subscriptions.long.ts',
