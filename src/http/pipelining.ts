@@ -21,12 +21,16 @@ const stopParser = 2
 /** Node's function that takes a request from a parser. */
 type HandOver = (incoming: IncomingMessage, keepAlive: boolean) => number
 
+/** The key of a connection's function of Node that takes requests. */
+const handOverKey = Symbol('handOver')
+
 /** The used private properties of Node's sockets. Other runtimes have no `parser`. */
 interface ParsedSocket {
   readonly parser?: {
     onIncoming?: HandOver | null
   } | null
   readonly _httpMessage?: ServerResponse | null
+  [handOverKey]?: HandOver
 }
 
 /** @returns the response that this connection will send next, available once the head of its request is complete */
@@ -74,20 +78,22 @@ export class Pipelining {
    * the same turn of the event loop as an earlier one, and before each chunked body, whose chunks are merged first.
    */
   watch(socket: Socket): void {
-    const { parser } = socket as Socket & ParsedSocket
+    const parsed = socket as Socket & ParsedSocket
+    const { parser } = parsed
     const handOver = parser?.onIncoming
-    if (typeof handOver !== 'function' || !parser) return
-    // Bound, because a function with variables of its own would cost each idle connection more memory.
-    parser.onIncoming = this.#receive.bind(this, handOver)
+    if (typeof handOver !== 'function' || !parser || handOver === this.#receive) return
+    // One function for all connections, because a bound one would cost each of them memory while it is idle.
+    parsed[handOverKey] = handOver
+    parser.onIncoming = this.#receive
   }
 
-  #receive(handOver: HandOver, incoming: IncomingMessage, keepAlive: boolean): number {
-    const { socket } = incoming
+  readonly #receive: HandOver = (incoming, keepAlive) => {
+    const socket = incoming.socket as Socket & ParsedSocket
     const mustMerge = !this.#merged.delete(socket) && isChunked(incoming)
     if (!mustMerge && currentResponse(socket) === undefined && socket !== this.#latest) {
       if (this.#latest === undefined) setImmediate(this.#endTurn)
       this.#latest = socket
-      return handOver(incoming, keepAlive)
+      return socket[handOverKey]?.(incoming, keepAlive) ?? 0
     }
     // Node emits `upgrade` or `connect` with the bytes behind the head, and removes its listeners from the socket.
     this.#drainListeners = socket.listeners('drain') as (() => void)[]
