@@ -3,12 +3,12 @@
  * SQLite only reports the columns of an index.
  */
 
-import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt, promise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
 import type { Column } from '../../engines/contract/table.js'
 import { missingKey, type WrittenRows } from './marked-references.js'
-import { probing } from './transaction-runners.js'
+import { isInTransaction, probing } from './transaction-runners.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { keyInValues, type TableCodec } from '../model/codec.js'
 import { keyOf } from '../model/record-key.js'
@@ -246,12 +246,16 @@ function findUniqueIndex(
 /** The names of the tables' indexes, by the names of their parts on partitions. */
 const ownersOfParts = new WeakMap<Table, Map<string, string | undefined>>()
 
-/** The name of the table's index, where the database reports the name of its part on a partition. */
+/**
+ * The name of the table's index, where the database reports the name of its part on a partition. Unknown to a transaction
+ * that would have to wait for a connection, because it holds one itself. Later errors know the name.
+ */
 function findOwnerOfPartition(
   table: Table,
-  { context }: Source,
+  source: Source,
   error: EngineError,
 ): MaybePromise<string | undefined> {
+  const { context } = source
   const { partitionIndexes } = context.dialect.tables
   const { constraint = '' } = error
   const isKnown = declaredConstraintOf(table, error) ?? uniqueIndexOf(table, constraint)
@@ -261,9 +265,21 @@ function findOwnerOfPartition(
   if (owners.has(constraint)) return owners.get(constraint)
   const query = frameworkQuery(partitionIndexes(table.name), { isFresh: true })
   // Not in the failed transaction, which can no longer read.
-  return after(context.engine.run(query, [], 'rows'), (rows) => {
+  const hasToWait = isInTransaction(source.runner()) && !hasFreeConnection(source)
+  const found = promise(async () => {
+    const rows = await context.engine.run(query, [], 'rows')
     owners.set(constraint, undefined)
     for (const [part, owner] of rows) owners.set(String(part), String(owner))
     return owners.get(constraint)
   })
+  if (!hasToWait) return found
+  // It is asked again after the next error.
+  found.catch(() => undefined)
+  return undefined
+}
+
+function hasFreeConnection({ context }: Source): boolean {
+  const pool = context.engine.status.pool()
+  if (pool === undefined || pool.waiting > 0) return false
+  return pool.idle > 0 || pool.open < pool.maxConnections
 }
