@@ -1,8 +1,6 @@
 /**
  * What clients see of WebSockets, over real connections. Runs on every runtime (`test/runtimes`), because each has a server of
  * its own.
- *
- * @jest-environment node
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {

@@ -1,8 +1,6 @@
 /**
  * What clients see of a listening application, over real sockets. Runs on every runtime (`test/runtimes`), because each has a
  * server of its own.
- *
- * @jest-environment node
  */
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'

@@ -1,8 +1,6 @@
 /**
  * The timeout of a transaction ends its work: everything is rolled back, the call throws, and the connection is free again.
  * Source: decisions, Records: transactions and isolation.
- *
- * @jest-environment node
  */
 import {
   afterAll,
