@@ -57,16 +57,19 @@ function runtimeOf(environment, storages) {
       delete require.cache[path]
       delete globalThis[Symbol.for('EVENT_HANDLERS')]
       const { AsyncLocalStorage } = asyncHooks
-      asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+      // A getter in Node 24.
+      const own = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage')
+      const value = class extends AsyncLocalStorage {
         constructor() {
           super()
           storages.push(this)
         }
       }
+      Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value, configurable: true })
       try {
         return require(path)
       } finally {
-        asyncHooks.AsyncLocalStorage = AsyncLocalStorage
+        Object.defineProperty(asyncHooks, 'AsyncLocalStorage', own)
       }
     },
     requireModule: require,
