@@ -229,7 +229,7 @@ export class CallerWriter {
   /** Changes each part of the rows with one statement, all or none. */
   async #updateInParts(rows: RowList<KeyedTree>, parts: readonly Part[]): Promise<Instance[]> {
     const { table, values, treeAt } = rows
-    const changed: Instance[] = new Array(values.length)
+    const changed = new Array<Instance>(values.length)
     const changeParts = async (): Promise<Instance[]> => {
       for (const { indexes, shard } of parts) {
         const at = (place: number): number => indexes[place] as number
