@@ -108,17 +108,19 @@ function needsNodeServer({ settings, take, portHandover }: ListenOptions): boole
   )
 }
 
-/** Times and limits of connections, none of which Deno's server knows. */
-const connectionTimes = ['headers', 'keepAlive'] as const
 const defaultTimes = timesOptions.read({})
 
-/** Whether the application needs what Deno's server lacks. It is also none for WebSockets: it completes messages of any length. */
+/**
+ * Whether the application needs what Deno's server lacks. It closes no connection, so it is only for applications behind a
+ * proxy that does. It is also none for WebSockets: it completes messages of any length.
+ */
 function needsDenoNodeServer(options: ListenOptions): boolean {
   const { times, bounds } = options.settings
   return (
     needsNodeServer(options) ||
     bounds.connections !== defaultBounds.connections ||
-    connectionTimes.some((name) => times[name] !== defaultTimes[name])
+    times.headers !== defaultTimes.headers ||
+    times.keepAlive !== Infinity
   )
 }
 

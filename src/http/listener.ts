@@ -43,7 +43,7 @@ export const timesOptions = declareOptions({
   /** The same for multipart bodies. Default: 120,000. */
   upload: time(120_000),
   /** Idle connections are closed after this time. Default: 5,000. */
-  keepAlive: time(5_000),
+  keepAlive: timeOrOff(5_000),
   /** Until a handler's promise settles; then 503. Default: 30,000. */
   handler: time(30_000),
   /** While the server closes, it still serves connected clients for this time. Default: 500. */

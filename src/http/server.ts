@@ -34,7 +34,7 @@ export function createNodeServer(options: NodeServerOptions): Listener {
     headersTimeout: times.headers,
     // Bodies have their own time limit in the request path. This one is the last resort.
     requestTimeout: Math.max(times.request, times.upload) + 1000,
-    keepAliveTimeout: times.keepAlive,
+    keepAliveTimeout: times.keepAlive === Infinity ? 0 : times.keepAlive,
     connectionsCheckingInterval: Math.min(2000, times.headers),
     // A missing Host gets a response with a body below.
     requireHostHeader: false,

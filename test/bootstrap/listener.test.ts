@@ -112,10 +112,11 @@ class ListenerController {
 @Module({ controllers: [ListenerController] })
 class ListenerModule {}
 
-/** Deno's server leaves more to its clients: docs/compatibility.md. */
+/** Deno's server leaves more to its clients: docs/compatibility.md. It listens for applications behind a proxy. */
 const isDeno = 'Deno' in globalThis
+const behindProxy = isDeno ? { keepAlive: Infinity } : {}
 
-const options = { port: 0, host: '127.0.0.1', logger: false, env: {} }
+const options = { port: 0, host: '127.0.0.1', logger: false, env: {}, times: behindProxy }
 const headTo = (host: string, line: string, ...headers: string[]): string =>
   [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', ''].join('\r\n')
 const head = (line: string, ...headers: string[]): string => headTo('x', line, ...headers)
@@ -129,7 +130,7 @@ const send = (path: string, body: unknown): Promise<Response> =>
   ask(path, { method: 'POST', headers: json, body: JSON.stringify(body) })
 
 beforeAll(async () => {
-  app = await bootstrap(ListenerModule, { ...options, times: { request: 300 } })
+  app = await bootstrap(ListenerModule, { ...options, times: { ...behindProxy, request: 300 } })
 })
 afterAll(() => app.close())
 
@@ -354,7 +355,8 @@ describe('streams', () => {
 
 describe('close', () => {
   it('waits for requests that run, and ends their connections', async () => {
-    const closing = await bootstrap(ListenerModule, { ...options, times: { linger: 50 } })
+    const times = { ...behindProxy, linger: 50 }
+    const closing = await bootstrap(ListenerModule, { ...options, times })
     const began = reported()
     const response = exchange(closing.url, head('GET /slow'))
     await began
@@ -375,7 +377,7 @@ describe('close', () => {
   it('aborts requests that take too long', async () => {
     const closing = await bootstrap(ListenerModule, {
       ...options,
-      times: { linger: 50, drain: 300 },
+      times: { ...behindProxy, linger: 50, drain: 300 },
     })
     const began = reported()
     const cutOff = exchange(closing.url, head('GET /slow')).catch(() => '')
@@ -386,7 +388,8 @@ describe('close', () => {
   })
 
   it('ends streams of events', async () => {
-    const closing = await bootstrap(ListenerModule, { ...options, times: { linger: 50 } })
+    const times = { ...behindProxy, linger: 50 }
+    const closing = await bootstrap(ListenerModule, { ...options, times })
     const text = exchange(closing.url, head('GET /events')).catch(() => '')
     await new Promise((resolve) => setTimeout(resolve, 100))
     await closing.close()

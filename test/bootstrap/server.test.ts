@@ -68,6 +68,15 @@ describe('the server', () => {
   })
   afterAll(() => Promise.all([app.close(), hasty.close()]))
 
+  it('announces no end of idle connections that have none', async () => {
+    const response = await fetch(`${app.url}/fast`)
+    expect(response.headers.get('keep-alive')).toMatch(/^timeout=1\b/)
+    const lasting = await bootstrap(TestModule, { ...options, times: { keepAlive: Infinity } })
+    const { headers } = await fetch(`${lasting.url}/fast`)
+    expect([headers.get('connection'), headers.get('keep-alive')]).toEqual(['keep-alive', null])
+    await lasting.close()
+  })
+
   it.each<[string, string, number]>([
     [
       'a URL over 8 KiB',
