@@ -6,6 +6,8 @@ export const citusCatalogue = `
   insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
     values (99999, 'citus', 10, 2200, false, '13.2-1');
   create function run_command_on_workers(command text) returns table (result text) language sql as $$ select '0' $$;
+  create table pg_dist_node (groupid int);
+  insert into pg_dist_node values (0);
   create function citus_add_local_table_to_metadata(name regclass) returns void language sql as '';
   reset allow_system_table_mods`
 

@@ -461,6 +461,19 @@ describe('transactions on Citus', () => {
       expect(requests()).toBe(2)
     })
 
+    it('fail with 503 while a worker has not got the metadata yet, and not for ever', async () => {
+      const answer = (body: string) =>
+        sql`${sql.raw(`create or replace function citus_add_local_table_to_metadata(name regclass)
+          returns void language plpgsql as $$ begin ${body} end $$`)}`.execute(database.kysely)
+      const outOfSync = '127.0.0.1:9701 is a metadata node, but is out of sync'
+      await answer(`raise object_not_in_prerequisite_state using message = '${outOfSync}';`)
+      await expect(writeBoth()).rejects.toMatchObject({ status: 503 })
+      await answer('')
+      proxy.queries.length = 0
+      await writeBoth()
+      expect(requests()).toBe(1)
+    })
+
     it('fail with 503 while the table cannot be created', async () => {
       await database.transaction(async (tx) => {
         await sql`select pg_advisory_xact_lock(4163170431)`.execute(tx.kysely)

@@ -3,6 +3,7 @@
  * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
+import type { EngineError } from './engine-error.js'
 import type { PartitionSql } from './partitions.js'
 import type { AnnounceSql } from './announce-sql.js'
 import type { ActualColumn, ActualTable, TableSchema } from './table-schema.js'
@@ -118,6 +119,8 @@ export interface JointCommitSql {
   readonly isCreated: string
   /** The statements that create the table. */
   readonly create: readonly string[]
+  /** Whether a later attempt to create the table may succeed, although the error is of no temporary kind. */
+  isTemporary(error: EngineError): boolean
   /** A delete that finds no row. A transaction with it is committed on all servers or on none. */
   readonly request: string
 }

@@ -115,12 +115,27 @@ export const citusSql: DistributionSql = { onlyDistributed, move, command, renam
  * Citus commits in two phases if it knows of writes on several servers. It does not know of writes to tables of the
  * coordinator that it does not manage, so a transaction also writes to one that it does. Source: Citus, local_executor.c.
  */
+/**
+ * A worker that has moved or was away gets the metadata within a minute: `object_not_in_prerequisite_state`. Most other
+ * errors of Citus have the code of an internal error. Source: Citus, worker_transaction.c.
+ */
+const temporaryCodes: ReadonlySet<unknown> = new Set(['55000', 'XX000'])
+
+/** Fails with a code of its own, because Citus has none for a coordinator that is missing. Source: Citus, metadata_utility.c. */
+const checkCoordinator = `do $filigree$ begin
+  if not exists (select from pg_dist_node where groupid = 0) then
+    raise feature_not_supported using message = 'the coordinator is not in its own metadata: run select citus_set_coordinator_host(...)';
+  end if;
+end $filigree$`
+
 export const citusJointCommit: JointCommitSql = {
   isCreated: `select exists (select from pg_dist_partition where logicalrelid = to_regclass('filigree_commit'))`,
   create: [
+    checkCoordinator,
     'create table if not exists filigree_commit (id bigint primary key)',
     `select citus_add_local_table_to_metadata('filigree_commit')`,
   ],
+  isTemporary: ({ cause }) => temporaryCodes.has((cause as { code?: unknown } | undefined)?.code),
   request: 'delete from filigree_commit where id = 0',
 }
 

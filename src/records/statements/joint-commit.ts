@@ -55,7 +55,7 @@ export class JointCommit {
       })
       return true
     } catch (error) {
-      throwIfTemporary(error)
+      this.#throwIfTemporary(error)
       this.#log.warn(
         { err: error },
         'a crash in a commit may store rows of shards without the jobs, history and idempotency keys of their transaction, because the table filigree_commit could not be created',
@@ -63,11 +63,14 @@ export class JointCommit {
       return false
     }
   }
-}
 
-function throwIfTemporary(error: unknown): void {
-  // Another process changes the schema for a long time.
-  if (error instanceof DeclarationError) throw new EngineError('unavailable', error.message, error)
-  if (error instanceof EngineError && (error.kind === 'unavailable' || error.kind === 'conflict'))
-    throw error
+  /** Without the table, the commit would not be safe: its request gets a 503, and the next one tries again. */
+  #throwIfTemporary(error: unknown): void {
+    // Another process changes the schema for a long time.
+    const isLocked = error instanceof DeclarationError
+    if (isLocked || (error instanceof EngineError && this.#sql.isTemporary(error)))
+      throw new EngineError('unavailable', error.message, error)
+    if (error instanceof EngineError && (error.kind === 'unavailable' || error.kind === 'conflict'))
+      throw error
+  }
 }
