@@ -81,7 +81,8 @@ const fail = (headers: { [name: string]: string } = {}) =>
 /** Opens the page, and gives the browser its cookie. */
 async function open(page: Page, view: string): Promise<void> {
   await page.goto(`${origin}/__filigree?secret=${secret}#${view}`)
-  await page.waitForSelector('main h2')
+  // On a phone the list beside the details is hidden.
+  await page.locator('main h2:visible').first().waitFor()
 }
 
 describe('a response that failed', () => {
