@@ -8,7 +8,7 @@ import { Socket, type AddressInfo } from 'node:net'
 import { HttpError, toErrorBody } from '../errors/http-error.js'
 import { headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
-import { listenAtSecondLoopback } from './second-loopback.js'
+import { listenAtLocalhost, listenAtSecondLoopback } from './second-loopback.js'
 import { dropUnread } from './drain.js'
 import { Connections } from './connections.js'
 import { currentResponse, Pipelining } from './pipelining.js'
@@ -154,20 +154,16 @@ export async function listen(
 ): Promise<string> {
   const address = { port, host, portHandover }
   if (host.toLowerCase() !== 'localhost') return toUrl(await listenAt(server, host, address))
-  // Node would listen on one address of the name, and clients may resolve the name to the other one.
-  for (let attempts = 1; ; attempts++) {
-    const { port: chosen } = await listenAt(server, '127.0.0.1', address)
-    if (await listenAtSecondLoopback(server, chosen)) return `http://localhost:${chosen}`
-    server.close()
-    await once(server, 'close')
-    // The system chooses a port that is free on the first address only.
-    if (port !== 0 || attempts === maxAttempts)
-      throw Object.assign(new Error(`port ${chosen} of ::1 is in use`), { code: 'EADDRINUSE' })
-  }
+  // Node would listen on one address of the name.
+  return listenAtLocalhost(port, {
+    listenFirst: async () => (await listenAt(server, '127.0.0.1', address)).port,
+    listenSecond: (chosen) => listenAtSecondLoopback(server, chosen),
+    close: () => {
+      server.close()
+      return once(server, 'close')
+    },
+  })
 }
-
-/** How often another free port is tried, if it is in use on the second address. */
-const maxAttempts = 5
 
 interface ListenTarget {
   readonly port: number

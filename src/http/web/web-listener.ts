@@ -9,6 +9,7 @@ import type { HttpError } from '../../errors/http-error.js'
 import type { Listener, ListenerOptions } from '../listener.js'
 import { Pressure } from '../pressure.js'
 import { connectionRefusal, overloadRefusal } from '../refusals.js'
+import { listenAtLocalhost, mayDoWithoutSecondLoopback } from '../second-loopback.js'
 import { toUrl } from '../server.js'
 import { WebResponseForm, type WebOutgoing, type WebResponseOptions } from './web-response.js'
 
@@ -26,8 +27,6 @@ export interface OpenServer {
 
 /** Milliseconds between two checks of pending requests. */
 const checkInterval = 1000
-/** How often another free port is tried, if it is in use on the second address of `localhost`. */
-const maxAttempts = 5
 
 export abstract class WebListener<
   Options extends ListenerOptions = ListenerOptions,
@@ -64,14 +63,11 @@ export abstract class WebListener<
       this.#check()
     }, checkInterval).unref()
     if (host.toLowerCase() !== 'localhost') return this.#listenAt(port, host)
-    // Clients may resolve the name to either address.
-    for (let attempts = 1; ; attempts++) {
-      const chosen = this.#open(port, '127.0.0.1').port
-      if (this.#opensSecondLoopback(chosen)) return `http://localhost:${chosen}`
-      await this.#stop(true)
-      if (port !== 0 || attempts === maxAttempts)
-        throw Object.assign(new Error(`port ${chosen} of ::1 is in use`), { code: 'EADDRINUSE' })
-    }
+    return listenAtLocalhost(port, {
+      listenFirst: () => this.#open(port, '127.0.0.1').port,
+      listenSecond: (chosen) => this.#opensSecondLoopback(chosen),
+      close: () => this.#stop(true),
+    })
   }
 
   async close(): Promise<void> {
@@ -147,10 +143,7 @@ export abstract class WebListener<
       this.#open(port, '::1')
       return true
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EADDRINUSE') return false
-      if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return true
-      throw error
+      return mayDoWithoutSecondLoopback(error)
     }
   }
 }
