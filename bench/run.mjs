@@ -20,7 +20,7 @@ import { row as graphqlOne } from './rows/graphql-one.mjs'
 import { row as graphql } from './rows/graphql.mjs'
 import { row as idle } from './rows/idle.mjs'
 import { row as keys } from './rows/keys.mjs'
-import { row as partitions } from './rows/partitions.mjs'
+import { rows as partitions } from './rows/partitions.mjs'
 import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
 import { row as messages } from './rows/messages.mjs'
@@ -46,7 +46,7 @@ const all = [
   records,
   drivers,
   keys,
-  partitions,
+  ...partitions,
   graphql,
   graphqlDeep,
   graphqlOne,

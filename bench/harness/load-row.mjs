@@ -7,7 +7,7 @@ import { readProcessorTime } from './processor-time.mjs'
 /** One round: what the load saw, and what the server's process needed for it. */
 async function loadOnce({ contender, server }, { request, load = loadServer }, options) {
   const before = readProcessorTime(server.pid)
-  const result = await load(server.url, contender.request ?? request, options)
+  const result = await load(server.url, contender.request ?? request, options, server.figures)
   const used = before === undefined ? undefined : readProcessorTime(server.pid) - before
   return { perSecond: result.perSecond, wait: result.p99 / 1000, cost: used / result.requests }
 }
@@ -15,7 +15,7 @@ async function loadOnce({ contender, server }, { request, load = loadServer }, o
 /**
  * Measures requests per second of every contender in turn.
  *
- * @param row `{ contenders: [{ name, file, request?, probes?, env? }], request, probes?, load?, env? }`; a contender's own request and probes take the place of the row's, `load` the place of `loadServer`
+ * @param row `{ contenders: [{ name, file, request?, probes?, env? }], request, probes?, load?, env? }`; a contender's own request and probes take the place of the row's, `load` the place of `loadServer`, with what the server announced as its last argument
  * @returns `{ figures: [requests per second, processor time, 99th percentile], failures }`
  */
 export async function measureLoad(row, options) {

@@ -1,18 +1,55 @@
-/** Filigree's records without HTTP, found by key in a table of 60 partitions and in one without partitions. */
+/** Filigree's records found and changed by key in a table of 60 partitions and in one without, with and without HTTP. */
 import { measureCalls } from '../harness/calls-row.mjs'
 import { withPostgresShop } from '../harness/databases.mjs'
+import { loadServer } from '../harness/load.mjs'
+import { measureLoad } from '../harness/load-row.mjs'
 
-const contenders = [
-  { name: 'one table', file: 'partitions/filigree.ts', env: { PARTITIONS: '0' } },
-  { name: '60 partitions', file: 'partitions/filigree.ts', env: { PARTITIONS: '60' } },
-]
+const contendersOf = (file) =>
+  ['0', '60'].map((count) => ({
+    name: count === '0' ? 'one table' : '60 partitions',
+    file,
+    env: { PARTITIONS: count },
+  }))
 
 const onPostgres = { database: 'PostgreSQL', inFlight: 16 }
+const targets = [{ figure: 0, of: '60 partitions', over: 'one table', atLeast: 0.7 }]
 
-export const row = {
+const calls = {
   name: 'partitions',
-  title: 'Partitions by time',
-  targets: [{ figure: 0, of: '60 partitions', over: 'one table', atLeast: 0.7 }],
+  title: 'Partitions by time, without HTTP',
+  targets,
   measure: (options) =>
-    withPostgresShop((url) => measureCalls(contenders, { ...onPostgres, url }, options)),
+    withPostgresShop((url) =>
+      measureCalls(contendersOf('partitions/filigree.ts'), { ...onPostgres, url }, options),
+    ),
 }
+
+const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
+const requestsTo = {
+  get: (path) => ({ path }),
+  patch: (path) => ({ method: 'PATCH', path, headers, body: '{"title":"Changed"}' }),
+}
+
+/** The keys are made with the rows, so each server says its own. */
+function overHttp(name) {
+  const load = (url, _, options, { ids }) =>
+    loadServer(url, { requests: ids.map((id) => requestsTo[name](`/events/${id}`)) }, options)
+  return {
+    name: `partitions-${name}`,
+    title: `Partitions by time: ${name.toUpperCase()} by key`,
+    targets: name === 'get' ? targets : [],
+    measure: (options) =>
+      withPostgresShop((url) =>
+        measureLoad(
+          {
+            contenders: contendersOf('partitions/filigree-http.ts'),
+            env: { DATABASE_URL: url },
+            load,
+          },
+          options,
+        ),
+      ),
+  }
+}
+
+export const rows = [calls, overHttp('get'), overHttp('patch')]
