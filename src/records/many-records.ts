@@ -14,6 +14,7 @@ import { checkKeyed, readId } from './model/record-key.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
+import { ListWriter } from './policy/list-writer.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { changeLinks } from './statements/links.js'
 import type { KeyedTree, WriteTree } from './statements/write-tree.js'
@@ -33,6 +34,7 @@ export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
   protected readonly source: Source
   #cachedWriter: CallerWriter | undefined
+  #cachedLists: ListWriter | undefined
 
   constructor(table: Table<T>, source: Source) {
     this.table = table
@@ -47,6 +49,10 @@ export abstract class ManyRecords<T extends object> {
   /** Created on first use, because single rows do not need it. */
   protected get writer(): CallerWriter {
     return (this.#cachedWriter ??= programWriter(this.source))
+  }
+
+  protected get lists(): ListWriter {
+    return (this.#cachedLists ??= new ListWriter(this.writer))
   }
 
   /** Runs a write. Its errors concern the written values. */
@@ -67,7 +73,7 @@ export abstract class ManyRecords<T extends object> {
     return this.write(() => {
       checkList('createMany', 'records', rows)
       const treeAt = (index: number): WriteTree => readRowTree(table, rows[index] as object, index)
-      return this.writer.createAll({ table, values: rows, treeAt }) as MaybePromise<T[]>
+      return this.lists.create({ table, values: rows, treeAt }) as MaybePromise<T[]>
     })
   }
 
@@ -83,7 +89,7 @@ export abstract class ManyRecords<T extends object> {
       checkList('updateMany', 'changes, { id, … }', rows)
       const treeAt = (index: number): KeyedTree =>
         readKeyedTree(table, rows[index] as object, index)
-      return this.writer.updateAll({ table, values: rows, treeAt }) as MaybePromise<T[]>
+      return this.lists.update({ table, values: rows, treeAt }) as MaybePromise<T[]>
     })
   }
 
@@ -91,7 +97,7 @@ export abstract class ManyRecords<T extends object> {
   deleteMany(keys: readonly KeyOf<T>[]): Promise<number> {
     return this.write(() => {
       checkList('deleteMany', 'keys', keys)
-      return this.writer.deleteAll(this.table, readIds(this.table, keys))
+      return this.lists.delete(this.table, readIds(this.table, keys))
     })
   }
 

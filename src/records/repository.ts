@@ -207,7 +207,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   ): Promise<number> {
     return promise(() => {
       checkKeyed(this.table, 'updateWhere')
-      return this.writer.updateWhere(this.table, { where, values: changes })
+      return this.lists.updateWhere(this.table, { where, values: changes })
     })
   }
 
@@ -219,7 +219,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   deleteWhere<const W extends Where<T>>(where: W & Selected<W, Where<T>>): Promise<number> {
     return promise(() => {
       checkKeyed(this.table, 'deleteWhere')
-      return this.writer.deleteWhere(this.table, where)
+      return this.lists.deleteWhere(this.table, where)
     })
   }
 

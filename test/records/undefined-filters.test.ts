@@ -296,6 +296,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       'load',
       'cursor',
       'writer',
+      'lists',
       'write',
     ]
     const testedNames = methods.map(([name]) => name.split(/[ .]/, 1)[0] ?? '')

@@ -13,6 +13,7 @@ import { partsOfKey } from '../../records/model/record-key.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { clientWriter } from '../../records/clients/client-writer.js'
 import type { CallerWriter } from '../../records/policy/caller-writer.js'
+import { ListWriter } from '../../records/policy/list-writer.js'
 import { noSuchRow } from '../../records/statements/client-errors.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
@@ -42,11 +43,13 @@ import { withShardArgument } from './query-reader.js'
 /** Reads the inputs of these mutations, and writes them through the record's policy. */
 class ManyWriter {
   readonly #writer: CallerWriter
+  readonly #lists: ListWriter
   readonly #maxRows: number
 
   /** @param maxRows the maximum number of rows in one mutation */
   constructor(database: Database, caller: Caller, maxRows: number) {
     this.#writer = clientWriter(database, caller)
+    this.#lists = new ListWriter(this.#writer)
     this.#maxRows = maxRows
   }
 
@@ -54,7 +57,7 @@ class ManyWriter {
   create(model: RecordModel, inputs: readonly unknown[]): MaybePromise<Instance[]> {
     this.#check('input', inputs)
     const trees = inputs.map((one, index) => readInput(model, one, `input.${index}`))
-    return this.#writer.createAll({
+    return this.#lists.create({
       table: model.table,
       values: trees.map(({ values }) => values),
       treeAt: (index) => trees[index] as WriteTree,
@@ -76,7 +79,7 @@ class ManyWriter {
         throw noSuchRow(model.name, text)
       return { id: key as Id, tree }
     })
-    return this.#writer.updateAll({
+    return this.#lists.update({
       table,
       values: trees.map(({ id, tree: { values } }) => ({
         ...values,
@@ -89,7 +92,7 @@ class ManyWriter {
   delete(model: RecordModel, ids: readonly unknown[]): MaybePromise<number> {
     this.#check('ids', ids)
     const keys = ids.map((id) => readInputKey(model, id))
-    return this.#writer.deleteAll(
+    return this.#lists.delete(
       model.table,
       keys.filter((key) => key !== undefined),
     )

@@ -1,7 +1,7 @@
 /**
- * Writes rows for one caller: a client, or the program itself. A call writes a list of rows, all or none. The plan of a list
- * decides about rights and about the way: all rows with one statement, or row by row under a lock, each checked before and
- * after. Source: decisions, Records: writes; access rules.
+ * Writes single rows with their nested rows for one caller: a client, or the program itself. A row that needs no check of its
+ * own is one statement. Otherwise the row is locked and checked before and after. Source: decisions, Records: writes; access
+ * rules.
  */
 import { silentLog } from '../../core/log.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
@@ -16,27 +16,12 @@ import { forbidden, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { hasAddition } from '../statements/additions.js'
-import {
-  changeFilteredEach,
-  changeFilteredTogether,
-  checkFilteredChange,
-  type FilteredChange,
-} from '../statements/change-rows.js'
-import { deleteWhere, isolationToDelete } from '../statements/delete-rows.js'
-import { createInOrder } from '../statements/reference-order.js'
+import { isolationToDelete } from '../statements/delete-rows.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
-import { allowingSwaps, isUniqueViolation } from '../statements/swapped-values.js'
+import { allowingSwaps } from '../statements/swapped-values.js'
 import { isConcurrentInsert, storedForm, toConflict, upsertTogether } from '../statements/upsert.js'
-import { noSuchRow } from '../statements/client-errors.js'
-import {
-  updateWithOneStatement,
-  createWithOneStatement,
-  deleteWithOneStatement,
-  type ErrorOfRow,
-} from '../statements/write-many.js'
 import { deleteOne } from '../statements/write-one.js'
-import { isWrittenInParts, maxRows, partsOfChanges, type Part } from '../statements/write-parts.js'
 import { referencesToMarked } from '../statements/marked-references.js'
 import { restoreOne } from '../statements/restore-row.js'
 import {
@@ -44,7 +29,6 @@ import {
   hasNestedWrites,
   tablesOf,
   withValues,
-  type KeyedTree,
   type WriteTree,
 } from '../statements/write-tree.js'
 import { ClientView } from './client-view.js'
@@ -66,15 +50,6 @@ export interface CallerWriterOptions {
   readonly source: Source
   readonly view: ClientView
   readonly begin: Begin
-}
-
-/** Rows of one record to write with one call. */
-export interface RowList<Tree> {
-  readonly table: Table
-  /** The values of each row by property, as they were given. A change includes the key. */
-  readonly values: readonly object[]
-  /** Reads a row with its nested rows. A program's rows are only read if they are written row by row. */
-  readonly treeAt: (index: number) => Tree
 }
 
 const program: Caller = Object.freeze({
@@ -100,14 +75,14 @@ const maxAttempts = 5
 export class CallerWriter {
   readonly view: ClientView
   readonly source: Source
-  readonly #begin: Begin
+  readonly begin: Begin
   readonly #caller: Caller
   #cachedKeys: KeyChecker | undefined
 
   constructor({ source, view, begin }: CallerWriterOptions) {
     this.source = source
     this.view = view
-    this.#begin = begin
+    this.begin = begin
     this.#caller = view.caller
   }
 
@@ -164,145 +139,6 @@ export class CallerWriter {
       : this.inShard(table, undefined, () => this.#restoreNow(table, id))
   }
 
-  /** @returns the created rows in the order of the list. @throws {HttpError} as `create` */
-  createAll(rows: RowList<WriteTree>): MaybePromise<Instance[]> {
-    const { table, values, treeAt } = rows
-    if (isWrittenInParts(table, values)) return this.#createInParts(rows)
-    const errorOf = this.#errorsOf(treeAt)
-    return this.#writeAll(
-      this.#needOnlyFieldChecks(values.length, treeAt),
-      () => createWithOneStatement(table, this.source, values, errorOf),
-      () => {
-        const trees = values.map((_, index) => treeAt(index))
-        return this.#begin(
-          () =>
-            createInOrder(table, this.source, trees, {
-              valuesOf: (tree) => tree.values,
-              create: (tree, ownValues) => this.create(withValues(tree, ownValues)),
-            }),
-          isolationOfTrees(trees),
-        )
-      },
-    )
-  }
-
-  /** Creates more rows than one statement has, all or none. A part that fails is written row by row. */
-  #createInParts({ table, values, treeAt }: RowList<WriteTree>): Promise<Instance[]> {
-    return this.#begin(async () => {
-      const created: Instance[] = []
-      for (let first = 0; first < values.length; first += maxRows) {
-        const part = values.slice(first, first + maxRows)
-        const partTreeAt = (index: number): WriteTree => treeAt(first + index)
-        created.push(...(await this.createAll({ table, values: part, treeAt: partTreeAt })))
-      }
-      return created
-    }, undefined)
-  }
-
-  /**
-   * @returns the changed rows in the order of the list
-   * @throws {HttpError} as `update`; 404 `NOT_FOUND` if the caller cannot see one of the rows
-   */
-  updateAll(rows: RowList<KeyedTree>): MaybePromise<Instance[]> {
-    const { table, values } = rows
-    const isBound = this.view.isBound(table)
-    const parts = isBound ? undefined : partsOfChanges(table, this.source.context, values)
-    if (parts === undefined) return this.#updateTogether(rows)
-    const [first, second] = parts
-    return second === undefined
-      ? inShard(table, first?.shard, () => this.#updateTogether(rows))
-      : this.#updateInParts(rows, parts)
-  }
-
-  /** Changes rows with one statement, or row by row. */
-  #updateTogether(rows: RowList<KeyedTree>): MaybePromise<Instance[]> {
-    const { table, values, treeAt } = rows
-    const ownTreeAt = (index: number): WriteTree => treeAt(index).tree
-    const errorOf = this.#errorsOf(ownTreeAt)
-    return this.#writeAll(
-      this.#needOnlyFieldChecks(values.length, ownTreeAt),
-      () => updateWithOneStatement(table, this.source, values as readonly Instance[], errorOf),
-      () => this.#updateEach(rows),
-    )
-  }
-
-  /** Changes each part of the rows with one statement, all or none. */
-  async #updateInParts(rows: RowList<KeyedTree>, parts: readonly Part[]): Promise<Instance[]> {
-    const { table, values, treeAt } = rows
-    const changed = new Array<Instance>(values.length)
-    const changeParts = async (): Promise<Instance[]> => {
-      for (const { indexes, shard } of parts) {
-        const at = (place: number): number => indexes[place] as number
-        const part: RowList<KeyedTree> = {
-          table,
-          values: indexes.map((index) => values[index] as object),
-          treeAt: (place) => treeAt(at(place)),
-        }
-        const isSmall = indexes.length < smallestPart
-        const records = await inShard(table, shard, () =>
-          isSmall ? this.#updateInOrder(table, treesOf(part)) : this.#updateTogether(part),
-        )
-        for (const [place, record] of records.entries()) changed[at(place)] = record
-      }
-      return changed
-    }
-    try {
-      return await this.#begin(changeParts, undefined)
-    } catch (error) {
-      // Rows of different parts may exchange unique values.
-      if (isUniqueViolation(error)) return this.#updateEach(rows)
-      throw error
-    }
-  }
-
-  #updateEach(rows: RowList<KeyedTree>): Promise<Instance[]> {
-    const keyedTrees = treesOf(rows)
-    const trees = keyedTrees.map(({ tree }) => tree)
-    return this.#swapping(trees, () => this.#updateInOrder(rows.table, keyedTrees))
-  }
-
-  async #updateInOrder(table: Table, keyedTrees: readonly KeyedTree[]): Promise<Instance[]> {
-    const changed: Instance[] = []
-    for (const { id, tree } of keyedTrees) {
-      const record = await this.update(id, tree)
-      if (record === null) throw noSuchRow(table.type.name, id)
-      changed.push(record)
-    }
-    return changed
-  }
-
-  /** @returns the number of rows that the caller could see */
-  deleteAll(table: Table, ids: readonly Id[]): MaybePromise<number> {
-    return this.#writeAll(
-      !this.view.isBound(table),
-      () => deleteWithOneStatement(table, this.source, ids, writerFor(this.#caller)),
-      () =>
-        this.#begin(
-          async () => {
-            let count = 0
-            for (const id of ids) if (await this.delete(table, id)) count++
-            return count
-          },
-          isolationToDelete(table, this.source.context),
-        ),
-    )
-  }
-
-  /** Changes all rows of a program's filter. @returns the number of changed rows */
-  updateWhere(table: Table, change: FilteredChange): MaybePromise<number> {
-    checkFilteredChange(table, change)
-    return this.#writeAll(
-      true,
-      () => changeFilteredTogether(table, this.source, change),
-      () => changeFilteredEach(table, this.source, change),
-    )
-  }
-
-  /** Deletes all rows of a program's filter. @returns the number of deleted rows */
-  deleteWhere(table: Table, where: unknown): Promise<number> {
-    return deleteWhere(table, this.source, where)
-  }
-
   /**
    * Updates the row that has the unique values, or creates it. If the caller cannot see the existing row, the row is not
    * changed, and its values count as taken. Concurrent calls create one row.
@@ -319,32 +155,38 @@ export class CallerWriter {
       throw namedError(error, tree, this.#caller)
     }
     const where = await storedForm(table, this.source, by, tree.values).catch(named)
-    return this.#writeAll(
-      hasOneRight ? this.#needOnlyFieldChecks(1, () => tree) : false,
-      () => upsertTogether(table, this.source, by, tree.values).catch(named),
-      async () => {
-        for (let attempts = 1; ; attempts++) {
-          try {
-            return await this.inShard(table, tree.values, () => this.#upsertRow(tree, where))
-          } catch (error) {
-            if (!isConcurrentInsert(error, by)) throw error
-            if (attempts >= maxAttempts) throw toConflict(error)
-          }
-        }
-      },
-    )
+    if (hasOneRight) {
+      await this.checkFields(tree)
+      const written = this.isAlone(tree)
+        ? await upsertTogether(table, this.source, by, tree.values).catch(named)
+        : undefined
+      if (written !== undefined) return written
+    }
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.inShard(table, tree.values, () => this.#upsertRow(tree, where))
+      } catch (error) {
+        if (!isConcurrentInsert(error, by)) throw error
+        if (attempts >= maxAttempts) throw toConflict(error)
+      }
+    }
   }
 
   /** True if a creation or change is a single statement, which is sent without waiting for anything. */
   isOneStatement(tree: WriteTree): boolean {
     const { table } = tree
     if (!mayBeOneStatement(this.source, table)) return false
-    if (!this.#isAlone(tree) || hasAddition(table, tree.values)) return false
+    if (!this.isAlone(tree) || hasAddition(table, tree.values)) return false
     const announced = this.source.announces(table)
     if (!isThenable(announced)) return !announced
     // The promise is not awaited, because only the next write uses its result.
     announced.catch(() => undefined)
     return false
+  }
+
+  /** Whether the row has no nested rows, and needs only the checks of its fields. */
+  isAlone(tree: WriteTree): boolean {
+    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#namesCheckedKey(tree)
   }
 
   /** The row, if the caller can see it. */
@@ -370,6 +212,16 @@ export class CallerWriter {
     return value === undefined ? inShardOf(table, values, work) : inShard(table, value, work)
   }
 
+  /**
+   * Begins a transaction for changes of rows that may exchange unique values. Records with `rows` do not allow that,
+   * because their rows are checked immediately after each write.
+   */
+  swapping<R>(trees: readonly WriteTree[], work: () => Promise<R>): Promise<R> {
+    const isolation = isolationOfTrees(trees)
+    if (trees.some((tree) => this.#isBoundBelow(tree))) return this.begin(work, isolation)
+    return allowingSwaps<R>((inside) => this.begin(() => inside(this.source), isolation), work)
+  }
+
   /** @throws {HttpError} 401 or 403 for fields that the caller may not write */
   checkFields(tree: WriteTree): MaybePromise<void> {
     return policyOf(tree.table).restrictsFields ? checkFieldRights(tree, this.#caller) : undefined
@@ -386,52 +238,17 @@ export class CallerWriter {
     return (this.#cachedKeys ??= new KeyChecker(this.source, this.view))
   }
 
-  /** Writes all rows with one statement if none needs its own check. Otherwise, or if that is not possible, row by row. */
-  #writeAll<R>(
-    needOnlyFieldChecks: MaybePromise<boolean>,
-    withOneStatement: () => MaybePromise<R | undefined>,
-    oneByOne: () => Promise<R>,
-  ): MaybePromise<R> {
-    return after(needOnlyFieldChecks, (isPossible) =>
-      after(isPossible ? withOneStatement() : undefined, (written) => written ?? oneByOne()),
-    )
-  }
-
-  /**
-   * Whether each of the rows needs only the checks of its fields.
-   *
-   * @throws {HttpError} 401 or 403 for fields that the caller may not write
-   */
-  #needOnlyFieldChecks(count: number, treeAt: (index: number) => WriteTree): MaybePromise<boolean> {
-    // Statements for many rows find nested rows of a program themselves.
-    if (this.#caller.trusted && count > 1) return true
-    const from = (first: number): MaybePromise<boolean> => {
-      for (let index = first; index < count; index++) {
-        const tree = treeAt(index)
-        const checked = this.checkFields(tree)
-        if (isThenable(checked)) return after(checked, () => this.#isAlone(tree) && from(index + 1))
-        if (!this.#isAlone(tree)) return false
-      }
-      return count > 0
-    }
-    return from(0)
-  }
-
-  #isAlone(tree: WriteTree): boolean {
-    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#namesCheckedKey(tree)
-  }
-
   /** Whether the caller sees every row that a statement in the current shard can change. */
   #seesEveryRow(table: Table): boolean {
     return !this.view.isBound(table) || this.view.wholeShard(table) !== undefined
   }
 
-  /** As `#isAlone`. A new row in a shard of which the caller sees every row is visible. */
+  /** As `isAlone`. A new row in a shard of which the caller sees every row is visible. */
   #isCreatedAlone(tree: WriteTree): boolean {
     const { table, values } = tree
     const { shard } = table
     if (shard === undefined || table.hasWriteHooks || !this.view.isBound(table))
-      return this.#isAlone(tree)
+      return this.isAlone(tree)
     const value = this.view.wholeShard(table)
     const isVisible = value !== undefined && values[shard.property] === value
     return isVisible && !hasNestedWrites(tree) && !this.#namesCheckedKey(tree)
@@ -442,15 +259,10 @@ export class CallerWriter {
     return checkedRelations.size > 0 && this.keys.namesCheckedKey(tree)
   }
 
-  /** Errors of rows that are written with one statement have the names that they have row by row. */
-  #errorsOf(treeAt: (index: number) => WriteTree): ErrorOfRow {
-    return (error, index) => namedError(error, treeAt(index), this.#caller)
-  }
-
   #createNow(tree: WriteTree): MaybePromise<Instance> {
     if (this.#isCreatedAlone(tree)) return insertTree(this.source, tree, this.#caller)
     return this.checkNested(tree, 'create').then(() =>
-      this.#begin(() => this.#treeWriter().create(tree), isolationOfTrees([tree])),
+      this.begin(() => this.#treeWriter().create(tree), isolationOfTrees([tree])),
     )
   }
 
@@ -473,7 +285,7 @@ export class CallerWriter {
     { where, expected }: RowConditions,
   ): Promise<Instance | null> {
     await this.checkNested(tree, 'update')
-    return this.#swapping([tree], async () => {
+    return this.swapping([tree], async () => {
       const before = await this.#lock(tree.table, id, where)
       return before === undefined ? null : this.#treeWriter().update(tree, before, expected)
     })
@@ -485,7 +297,7 @@ export class CallerWriter {
     const deleteNow = (): MaybePromise<boolean> =>
       deleteOne(table, this.source, id, { canNameReferrer, expected, writer })
     if (this.#seesEveryRow(table)) return deleteNow()
-    return this.#begin(
+    return this.begin(
       async () => (await this.#lock(table, id)) !== undefined && deleteNow(),
       isolationToDelete(table, this.source.context),
     )
@@ -494,7 +306,7 @@ export class CallerWriter {
   #restoreNow(table: Table, id: Id): MaybePromise<Instance | null> {
     const writer = writerFor(this.#caller)
     if (this.#seesEveryRow(table)) return restoreOne(table, this.source, id, { writer })
-    return this.#begin(
+    return this.begin(
       async () => {
         const slots = { values: [] as unknown[], key: '' }
         const condition = this.view.rows(table, slots)
@@ -531,21 +343,11 @@ export class CallerWriter {
     }
     await checkWriteRight(table, 'create', this.#caller)
     // In a savepoint, because a failure would end the transaction.
-    return this.#begin(async () => this.create(tree), isolationOfTrees([tree]))
+    return this.begin(async () => this.create(tree), isolationOfTrees([tree]))
   }
 
   #treeWriter(): TreeWriter {
     return new TreeWriter(this.source, this.view, this.keys)
-  }
-
-  /**
-   * Begins a transaction for changes of rows that may exchange unique values. Records with `rows` do not allow that,
-   * because their rows are checked immediately after each write.
-   */
-  #swapping<R>(trees: readonly WriteTree[], work: () => Promise<R>): Promise<R> {
-    const isolation = isolationOfTrees(trees)
-    if (trees.some((tree) => this.#isBoundBelow(tree))) return this.#begin(work, isolation)
-    return allowingSwaps<R>((inside) => this.#begin(() => inside(this.source), isolation), work)
   }
 
   #isBoundBelow({ table, belongsTo, toMany }: WriteTree): boolean {
@@ -559,17 +361,10 @@ export class CallerWriter {
   }
 }
 
-/** A statement for fewer rows of a transaction costs more than one for each, because it needs a savepoint. */
-const smallestPart = 4
-
-function treesOf({ values, treeAt }: RowList<KeyedTree>): KeyedTree[] {
-  return values.map((_, index) => treeAt(index))
-}
-
 const noConditions: RowConditions = Object.freeze({})
 
 /** The isolation that the hooks of the written records need. */
-function isolationOfTrees(trees: readonly WriteTree[]): Isolation | undefined {
+export function isolationOfTrees(trees: readonly WriteTree[]): Isolation | undefined {
   return isolationOf(trees.flatMap((tree) => [...tablesOf(tree)]))
 }
 
