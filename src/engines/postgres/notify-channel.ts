@@ -134,18 +134,6 @@ class PostgresListener implements ChannelListener {
     return opening
   }
 
-  /**
-   * Opens a connection. A balancer may hold the attempt at a server that is down, so it is given up if the pool reaches
-   * the server meanwhile.
-   */
-  async #openUnlessHeld(): Promise<ListeningConnection | undefined> {
-    const opening = this.#open()
-    const held = this.#pool.nextOpened().then(() => sleep(heldAfter, undefined, { ref: false }))
-    const connection = await Promise.race([opening, held])
-    if (connection === undefined) this.#opening = undefined
-    return connection
-  }
-
   async #connect(): Promise<ListeningConnection> {
     const session = await openSession(this.#driver, this.#options, {
       applicationName: 'filigree listener',
@@ -242,28 +230,46 @@ class PostgresListener implements ChannelListener {
 
   /** Connects again, however long it takes, and reports that messages may be missing. */
   async #reconnect(signal: AbortSignal): Promise<void> {
-    for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
-      const hasListened = await this.#tryAgain(wait, signal)
+    let wait = firstWait
+    for (;;) {
+      // Requests also look for the server, and may find it first.
+      const found = this.#pool.nextOpened()
+      try {
+        await Promise.race([sleep(wait, undefined, { signal, ref: false }), found])
+      } catch {
+        return
+      }
+      const outcome = await this.#tryAgain()
       if (signal.aborted) return
-      if (!hasListened) continue
-      this.#reconnecting = undefined
-      this.#handlers.messagesLost()
-      return
+      if (outcome === 'listens') break
+      // The server can be reached since this attempt began, so the next one does not wait.
+      const isReachable = outcome === 'reachable' && wait > 0
+      wait = isReachable ? 0 : Math.min(Math.max(wait * 2, firstWait), longestWait)
     }
+    this.#reconnecting = undefined
+    this.#handlers.messagesLost()
   }
 
-  async #tryAgain(wait: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Opens a connection. A balancer may hold the attempt at a server that is down, so it is given up if the pool reaches
+   * the server meanwhile.
+   *
+   * @returns `reachable` if it did not succeed, but the pool has reached the server
+   */
+  async #tryAgain(): Promise<'listens' | 'reachable' | 'failed'> {
+    const reached = this.#pool.nextOpened().then(() => 'reachable' as const)
+    const held = reached.then(() => sleep(heldAfter, undefined, { ref: false }))
     try {
-      // Requests also look for the server, and may find it first.
-      await Promise.race([sleep(wait, undefined, { signal, ref: false }), this.#pool.nextOpened()])
-      if (signal.aborted) return false
-      const connection = this.#connection ?? (await this.#openUnlessHeld())
-      if (connection === undefined) return false
-      await this.#updateLocks(connection)
-      return true
+      const connection = this.#connection ?? (await Promise.race([this.#open(), held]))
+      if (connection !== undefined) {
+        await this.#updateLocks(connection)
+        return 'listens'
+      }
+      this.#opening = undefined
     } catch {
-      return false
+      // The next attempt follows.
     }
+    return Promise.race([reached, Promise.resolve('failed' as const)])
   }
 
   #clear(): void {
