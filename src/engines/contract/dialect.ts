@@ -93,6 +93,9 @@ export type TimeUnit = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
 export const timeUnits: readonly TimeUnit[] = ['hour', 'day', 'week', 'month', 'quarter', 'year']
 
+/** The offset of UTC, as `TimeGroup` has it. */
+export const utcOffset = "'+00:00'"
+
 export interface TimeGroup {
   readonly unit: TimeUnit
   /** SQL of the column. */

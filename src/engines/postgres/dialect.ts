@@ -12,6 +12,7 @@ import {
   type JsonDialect,
   type TableChanges,
   type TimeGroup,
+  utcOffset,
   type TimeSql,
   type ValueSql,
 } from '../contract/dialect.js'
@@ -40,9 +41,6 @@ import { PostgresJson } from './json.js'
 import { createPostgresSearch } from './search.js'
 import { readTimestamp } from './timestamps.js'
 import { frameworkScript } from '../contract/statement.js'
-
-/** The offset of UTC as `TimeGroup` has it. */
-const utcOffset = "'+00:00'"
 
 /** Local time, in the time zone of the query instead of the session's. A day by a cast costs less than by `date_trunc`. */
 function timeGroupSql({ unit, column, isDate, offset }: TimeGroup): string {

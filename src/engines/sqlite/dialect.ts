@@ -4,7 +4,13 @@ import { foldCase } from '../../core/text.js'
 import { quote } from '../contract/quote.js'
 import { quoteSqliteTable, toSqliteName } from './table-name.js'
 import { type SqlWrapper } from '../contract/sql-text.js'
-import { toKeyList, type Dialect, type ScanSql, type TimeGroup } from '../contract/dialect.js'
+import {
+  toKeyList,
+  utcOffset,
+  type Dialect,
+  type ScanSql,
+  type TimeGroup,
+} from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import {
   decimalEncoder,
@@ -316,18 +322,19 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
 
 /** Groups by local time. SQLite's date functions have no time zones, only offsets. Source: SQLite, Date And Time Functions. */
 function sqliteTimeGroup({ unit, column, offset }: TimeGroup): string {
+  const local = offset === utcOffset ? column : `${column}, ${offset}`
   switch (unit) {
     case 'hour':
       return `(select strftime('%Y-%m-%dT%H:00:00', ${column}, o) || o from (select ${offset} as o))`
     case 'day':
-      return `date(${column}, ${offset})`
+      return `date(${local})`
     case 'week':
-      return `date(${column}, ${offset}, '-6 days', 'weekday 1')`
+      return `date(${local}, '-6 days', 'weekday 1')`
     case 'month':
-      return `strftime('%Y-%m-01', ${column}, ${offset})`
+      return `strftime('%Y-%m-01', ${local})`
     case 'quarter':
-      return `(select substr(m, 1, 5) || substr('010101040404070707101010', 2 * substr(m, 6) - 1, 2) || '-01' from (select strftime('%Y-%m', ${column}, ${offset}) as m))`
+      return `(select substr(m, 1, 5) || substr('010101040404070707101010', 2 * substr(m, 6) - 1, 2) || '-01' from (select strftime('%Y-%m', ${local}) as m))`
     case 'year':
-      return `strftime('%Y-01-01', ${column}, ${offset})`
+      return `strftime('%Y-01-01', ${local})`
   }
 }
