@@ -8,7 +8,7 @@
  * Each line of Node gets a copy of the project, in which `npm install` runs. The runtimes are npm packages.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,8 @@ const runtimes = on === -1 ? all : args.splice(on, 2)[1].split(',')
 const patterns = args
 
 const folder = mkdtempSync(join(tmpdir(), 'filigree-runtimes-'))
+// PostgreSQL does not run as root, so another user starts its programs.
+chmodSync(folder, 0o755)
 const results = []
 let built
 try {
