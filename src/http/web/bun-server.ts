@@ -179,7 +179,8 @@ class BunListener extends WebListener<BunServerOptions> {
 
   #wait(request: Request, server: BunServer, outgoing: WebOutgoing): Promise<Response> {
     const pending = new BunRequest(request, server, outgoing, this.#idleTimes)
-    if (this.#idleTimes.keepAlive <= bunTick) pending.lasts()
+    const { keepAlive } = this.#idleTimes
+    if (keepAlive > 0 && keepAlive <= bunTick) pending.lasts()
     return this.follow(pending)
   }
 
@@ -259,7 +260,9 @@ class BunPeer {
   }
 }
 
+/** @returns 0 for a time without an end */
 function toSeconds(milliseconds: number): number {
+  if (milliseconds === Infinity) return 0
   return Math.min(maxIdleTimeout, Math.ceil(milliseconds / 1000))
 }
 
