@@ -168,7 +168,7 @@ describe.each(jobDatabases)('on %s', (_name, open) => {
       expect(ran).toEqual(['flaky 1', 'flaky 2', 'flaky 3'])
       const entry = await queue.find(id)
       expect(entry).toMatchObject({ state: 'failed', attempt: 3 })
-      expect(entry?.error).toMatch(/not yet 3[^]*run\.test/)
+      expect(entry?.error).toMatch(/not yet 3[^]*run\.long/)
       const lines = entry?.errors
         ?.trim()
         .split('\n')
