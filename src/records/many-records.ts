@@ -14,7 +14,7 @@ import { checkKeyed, readId } from './model/record-key.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Table } from './model/table.js'
 import { programWriter, type CallerWriter } from './policy/caller-writer.js'
-import { ListWriter } from './policy/list-writer.js'
+import { RowListWriter } from './policy/row-list-writer.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { changeLinks } from './statements/links.js'
 import type { KeyedTree, WriteTree } from './statements/write-tree.js'
@@ -34,7 +34,7 @@ export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
   protected readonly source: Source
   #cachedWriter: CallerWriter | undefined
-  #cachedLists: ListWriter | undefined
+  #cachedLists: RowListWriter | undefined
 
   constructor(table: Table<T>, source: Source) {
     this.table = table
@@ -51,8 +51,8 @@ export abstract class ManyRecords<T extends object> {
     return (this.#cachedWriter ??= programWriter(this.source))
   }
 
-  protected get lists(): ListWriter {
-    return (this.#cachedLists ??= new ListWriter(this.writer))
+  protected get lists(): RowListWriter {
+    return (this.#cachedLists ??= new RowListWriter(this.writer))
   }
 
   /** Runs a write. Its errors concern the written values. */

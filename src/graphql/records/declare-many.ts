@@ -13,7 +13,7 @@ import { partsOfKey } from '../../records/model/record-key.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { clientWriter } from '../../records/clients/client-writer.js'
 import type { CallerWriter } from '../../records/policy/caller-writer.js'
-import { ListWriter } from '../../records/policy/list-writer.js'
+import { RowListWriter } from '../../records/policy/row-list-writer.js'
 import { noSuchRow } from '../../records/statements/client-errors.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
@@ -43,13 +43,13 @@ import { withShardArgument } from './query-reader.js'
 /** Reads the inputs of these mutations, and writes them through the record's policy. */
 class ManyWriter {
   readonly #writer: CallerWriter
-  readonly #lists: ListWriter
+  readonly #lists: RowListWriter
   readonly #maxRows: number
 
   /** @param maxRows the maximum number of rows in one mutation */
   constructor(database: Database, caller: Caller, maxRows: number) {
     this.#writer = clientWriter(database, caller)
-    this.#lists = new ListWriter(this.#writer)
+    this.#lists = new RowListWriter(this.#writer)
     this.#maxRows = maxRows
   }
 

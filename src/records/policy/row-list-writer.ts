@@ -39,7 +39,7 @@ export interface RowList<Tree> {
   readonly treeAt: (index: number) => Tree
 }
 
-export class ListWriter {
+export class RowListWriter {
   readonly #writer: CallerWriter
   readonly #source: Source
   readonly #view: ClientView
