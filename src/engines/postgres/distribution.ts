@@ -112,10 +112,6 @@ function command(tableMove: TableMove): string {
 export const citusSql: DistributionSql = { onlyDistributed, move, command, renameConstraint }
 
 /**
- * Citus commits in two phases if it knows of writes on several servers. It does not know of writes to tables of the
- * coordinator that it does not manage, so a transaction also writes to one that it does. Source: Citus, local_executor.c.
- */
-/**
  * A worker that has moved or was away gets the metadata within a minute: `object_not_in_prerequisite_state`. Most other
  * errors of Citus have the code of an internal error. Source: Citus, worker_transaction.c.
  */
@@ -128,6 +124,10 @@ const checkCoordinator = `do $filigree$ begin
   end if;
 end $filigree$`
 
+/**
+ * Citus commits in two phases if it knows of writes on several servers. It does not know of writes to tables of the
+ * coordinator that it does not manage, so a transaction also writes to one that it does. Source: Citus, local_executor.c.
+ */
 export const citusJointCommit: JointCommitSql = {
   isCreated: `select exists (select from pg_dist_partition where logicalrelid = to_regclass('filigree_commit'))`,
   create: [

@@ -237,6 +237,7 @@ class PostgresListener implements ChannelListener {
       try {
         await Promise.race([sleep(wait, undefined, { signal, ref: false }), found])
       } catch {
+        // The listener was closed.
         return
       }
       const outcome = await this.#tryAgain()
