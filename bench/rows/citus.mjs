@@ -2,21 +2,16 @@
 import pg from 'pg'
 import { measureLoad } from '../harness/load-row.mjs'
 import { deliveries, deliveryAt, firstOf, table, tenants } from '../servers/citus/deliveries.mjs'
+import { sendJson } from '../servers/json-request.mjs'
 
 const contenders = [
   { name: 'Filigree', file: 'citus/filigree.ts' },
   { name: 'Fastify + pg', file: 'citus/fastify.mjs' },
 ]
 
-const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
 const find = ({ id, tenantId }) => ({ path: `/deliveries/${id}?tenantId=${tenantId}` })
 const list = (tenantId) => ({ path: `/deliveries?tenantId=${tenantId}&limit=20` })
-const create = (tenantId) => ({
-  method: 'POST',
-  path: '/deliveries',
-  headers,
-  body: JSON.stringify({ tenantId, name: 'New', price: 3 }),
-})
+const create = (tenantId) => sendJson('POST', '/deliveries', { tenantId, name: 'New', price: 3 })
 const ofEachTenant = (make) => ({
   requests: Array.from({ length: tenants }, (_, index) => make(`t${index}`)),
 })

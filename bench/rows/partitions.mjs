@@ -3,13 +3,12 @@ import { measureCalls } from '../harness/calls-row.mjs'
 import { withPostgresShop } from '../harness/databases.mjs'
 import { loadServer } from '../harness/load.mjs'
 import { measureLoad } from '../harness/load-row.mjs'
+import { sendJson } from '../servers/json-request.mjs'
 
-const contendersOf = (file) =>
-  ['0', '60'].map((count) => ({
-    name: count === '0' ? 'one table' : '60 partitions',
-    file,
-    env: { PARTITIONS: count },
-  }))
+const contendersOf = (file) => [
+  { name: 'one table', file, env: { PARTITIONS: '0' } },
+  { name: '60 partitions', file, env: { PARTITIONS: '60' } },
+]
 
 const onPostgres = { database: 'PostgreSQL', inFlight: 16 }
 const targets = [{ figure: 0, of: '60 partitions', over: 'one table', atLeast: 0.7 }]
@@ -24,10 +23,9 @@ const calls = {
     ),
 }
 
-const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
 const requestsTo = {
   get: (path) => ({ path }),
-  patch: (path) => ({ method: 'PATCH', path, headers, body: '{"title":"Changed"}' }),
+  patch: (path) => sendJson('PATCH', path, { title: 'Changed' }),
 }
 
 /** The keys are made with the rows, so each server says its own. */

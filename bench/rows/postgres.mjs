@@ -1,6 +1,7 @@
 /** PostgreSQL over HTTP: the routes of a record and GraphQL's questions, beside the same work written by hand. */
 import { withPostgresShop } from '../harness/databases.mjs'
 import { measureLoad } from '../harness/load-row.mjs'
+import { sendJson } from '../servers/json-request.mjs'
 import {
   ask,
   listBehindQuery,
@@ -18,8 +19,6 @@ const mercurius = { name: 'Mercurius, JIT', file: 'graphql/mercurius.mjs', env: 
 
 /** Keys in an order that looks like none, the same for all. */
 const keys = items.map(({ id }) => ((id * 617) % items.length) + 1)
-const json = { 'Content-Type': 'application/json', Accept: 'application/json' }
-const send = (method, path, body) => ({ method, path, headers: json, body: JSON.stringify(body) })
 const inTurn = (make, count = 500) => ({ requests: keys.slice(0, count).map(make) })
 const at = (path, request) => ({ ...request, path })
 const item = (id) => items[id - 1]
@@ -35,9 +34,9 @@ const by = (id) => ({
 const rowsBy = (id) =>
   items.filter(({ categoryId, price }) => categoryId === (id % 20) + 1 && price >= cheapest(id))
 const nestedBehind = (id) => ask(listBehindQuery, { id: String(id) })
-const create = (n) => send('POST', '/items', { name: `New ${n}`, price: 12.5, categoryId: 3 })
-const sell = (itemId, pieces = 2) => send('POST', '/sales', { pieces, itemId })
-const update = (id, price = item(id).price) => send('PATCH', `/items/${id}`, { price })
+const create = (n) => sendJson('POST', '/items', { name: `New ${n}`, price: 12.5, categoryId: 3 })
+const sell = (itemId, pieces = 2) => sendJson('POST', '/sales', { pieces, itemId })
+const update = (id, price = item(id).price) => sendJson('PATCH', `/items/${id}`, { price })
 const one = (id) => ask(oneQuery, { id: String(id) })
 const mutation = (id, price = item(id).price) =>
   ask(updateMutation, { id: String(id), input: { price } })
@@ -45,7 +44,7 @@ const mutation = (id, price = item(id).price) =>
 /** Twenty rows that follow each other: whoever changes the same ones takes them in the same order. */
 const twenty = (n) => items.slice((n % 50) * 20, (n % 50) * 20 + 20)
 const prices = (n) =>
-  send('POST', '/prices', { prices: twenty(n).map(({ id, price }) => ({ id, price })) })
+  sendJson('POST', '/prices', { prices: twenty(n).map(({ id, price }) => ({ id, price })) })
 const twentyMutations = `mutation (${twenty(0)
   .map((_, n) => `$i${n}: ID!, $p${n}: Float!`)
   .join(', ')}) {

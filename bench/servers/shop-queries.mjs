@@ -1,4 +1,5 @@
 /** The operations of the GraphQL rows, as the request bodies of all contenders. */
+import { sendJson } from './json-request.mjs'
 
 export const listQuery = '{ items(limit: 50) { id name price category { id name } } }'
 
@@ -17,9 +18,4 @@ export const updateMutation =
   'mutation ($id: ID!, $input: ItemInput!) { updateItem(id: $id, input: $input) { id name price } }'
 
 /** The request that runs an operation. */
-export const ask = (query, variables) => ({
-  method: 'POST',
-  path: '/graphql',
-  headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
-  body: JSON.stringify({ query, variables }),
-})
+export const ask = (query, variables) => sendJson('POST', '/graphql', { query, variables })
