@@ -1,5 +1,6 @@
 /** Makes statements fail in the database drivers. */
 import { createRequire } from 'node:module'
+import { findDrivers } from '../records/sqlite-drivers.js'
 
 /**
  * `refused`: the database refuses the statement. `lost`: the connection is closed before the statement ran. `unheard`: the
@@ -82,9 +83,7 @@ function diskError(): Error {
 }
 
 async function sqlitePrototypes(): Promise<[Methods, Methods]> {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const isBuiltIn = major > 22 || (major === 22 && minor >= 16)
-  const name = isBuiltIn ? 'node:sqlite' : 'better-sqlite3'
+  const [name = 'better-sqlite3'] = await findDrivers()
   const loaded = (await import(name)) as {
     DatabaseSync?: new (file: string) => Opened
     default: new (file: string) => Opened
